@@ -60,7 +60,7 @@ class Case(NamedTuple):
     def commands(self) -> Iterator[tuple[str, list[str]]]:
         """Every command that takes a table or a release, in an order in which each finds what it needs."""
         table, release, names = str(self.table), str(self.release), ",".join(self.quasi)
-        roles = ["--qi", names, "--sa", SENSITIVE, "-k", str(self.k)]
+        roles = ["--qi", names, "--sa", SENSITIVE, "--drop-rest", "-k", str(self.k)]
         original = ["--original", table]
         yield "publish", ["publish", table, *roles, "-o", release]
         for method in METHODS:

@@ -117,10 +117,10 @@ def _line(tool: Tool, result: Result) -> str:
         return f"| {tool.shown} |{f' {NOT_MEASURED} |' * 7} {result['why']} |"
     if result["how"] == "limit":
         more = f"more than {result['limit']}"
-        return f"| {tool.shown} | {more} | {result['megabytes']:,} |{f' {NOT_MEASURED} |' * 6}"
+        return f"| {tool.shown} | {more} | {_memory(result)} |{f' {NOT_MEASURED} |' * 6}"
     cells = (
         f"{result['seconds']:.1f}",
-        f"{result['megabytes']:,}",
+        _memory(result),
         f"{result['gcp']:.4f}",
         f"{result['discernibility']:,.1f}" if tool.classes else NOT_MEASURED,
         f"{result['lost']:,}",
@@ -129,6 +129,11 @@ def _line(tool: Tool, result: Result) -> str:
         _counted(tool, result),
     )
     return f"| {tool.shown} | {' | '.join(cells)} |"
+
+
+def _memory(result: Result) -> str:
+    """The peak, if the run had one of its own: earlier ones began with that of the program above them."""
+    return NOT_MEASURED if result["megabytes"] is None else f"{result['megabytes']:,}"
 
 
 def _counted(tool: Tool, result: Result) -> str:

@@ -75,27 +75,31 @@ def first(table: Table, rows: int, scratch: Path) -> Table:
     return replace(table, path=path, rows=rows)
 
 
+# A process of its own starts the run and waits for it: the peak that the kernel reports of a child begins
+# with the memory of whoever started it, and this program holds whole tables.
+STARTER = """
+import json, os, signal, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+signal.signal(signal.SIGTERM, lambda *_: process.kill())
+_, status, used = os.wait4(process.pid, 0)
+print(json.dumps([os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]))
+"""
+
+
 def spent(words: Sequence[str], limit: int) -> tuple[str, float, float, str]:
     """Run a program -> how it ended (done, limit or failed), CPU seconds, peak megabytes, its last words."""
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            ["sh", "-c", f'ulimit -t {limit}; exec "$@"', "sh", *words],
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-        )
+    bounded = ["sh", "-c", f'ulimit -c 0; ulimit -S -t {limit}; exec "$@"', "sh", *words]
+    starter = [sys.executable, "-S", "-c", STARTER]
+    with subprocess.Popen([*starter, *bounded], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
-            _, status, used = os.wait4(process.pid, 0)
+            told, errors = process.communicate()
         except BaseException:
-            process.kill()
+            process.terminate()
             raise
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        said = errors.read().decode(errors="replace").strip().splitlines()
-    seconds = used.ru_utime + used.ru_stime
-    # the kernel that stops a process at its limit counts a little otherwise than the one that reports
-    stopped = process.returncode in (-signal.SIGKILL, -signal.SIGXCPU) and seconds >= 0.9 * limit
-    how = "done" if process.returncode == 0 else "limit" if stopped else "failed"
-    return how, seconds, used.ru_maxrss / 1024, said[-1] if said else ""
+    code, seconds, megabytes = json.loads(told)
+    said = errors.decode(errors="replace").strip().splitlines()
+    how = "done" if code == 0 else "limit" if code == -signal.SIGXCPU else "failed"
+    return how, seconds, megabytes, said[-1] if said else ""
 
 
 def reason(tool: Tool, last: str) -> str:

@@ -3,6 +3,9 @@
 People of a real table come, leave, return, change and are erased by chance, with one seed. Every release is
 published after the one before and verified with it; at the end the attacks on series count everybody's
 candidates once more, and how many would have too few if the method parted each table anew.
+
+The tables `adult-values` and `census-values` have a sensitive column of many values, which never changes: for
+cohorts and m-invariance side by side.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from incrowd.release.folder import ReleaseFolder
 
 K = 10
 SEED = 20
+SIGNATURES = "m-invariance"
 Ints = NDArray[np.int64]
 
 
@@ -43,6 +48,7 @@ class People:
     sensitive: str
     begin: int
     every: int = 1
+    m: int = 0  # of m-invariance
 
     def read(self, folder: Path) -> dict[str, list[str]]:
         with opened(folder / self.file) as lines:
@@ -69,6 +75,20 @@ TABLES: Mapping[str, People] = {
         70_000,
         every=4,
     ),
+}
+
+
+def _of_values(people: People, sensitive: str, m: int) -> People:
+    """The same people with another sensitive column, which is no quasi-identifier then, and never changes."""
+    quasi, changing = (
+        tuple(name for name in names if name != sensitive) for names in (people.quasi, people.changing)
+    )
+    return replace(people, quasi=quasi, changing=changing, sensitive=sensitive, m=m)
+
+
+OF_VALUES: Mapping[str, People] = {
+    "adult-values": _of_values(TABLES["adult"], "occupation", 4),
+    "census-values": _of_values(TABLES["census"], "PINCP", 10),
 }
 NUMBERS = ("age", "AGEP")
 
@@ -100,10 +120,10 @@ YEAR = {"wait": 3, "hold": 3}
 
 
 def days(
-    people: People, columns: dict[str, list[str]], moves: Moves
+    people: People, columns: dict[str, list[str]], moves: Moves, seed: int = SEED
 ) -> Iterator[tuple[Ints, dict[str, Any]]]:
     """Who is in the table, and everybody's values, at the time of each release."""
-    dice = np.random.default_rng(SEED)
+    dice = np.random.default_rng(seed)
     everyone = dice.permutation(len(columns[people.sensitive]))
     values = {name: np.array(texts, object) for name, texts in columns.items()}
     known = {name: sorted(set(texts)) for name, texts in columns.items()}
@@ -133,24 +153,31 @@ def policy(people: People, waits: Mapping[str, Any]) -> dict[str, Any]:
     return {**roles, "privacy": {"k": K}, "series": dict(waits)}
 
 
-def run(folder: Path, people: People, data: Path, moves: Moves, waits: Mapping[str, Any]) -> dict[str, Any]:
+def by_signatures(people: People) -> dict[str, Any]:
+    """The policy of m-invariance: it has no other terms than m."""
+    return policy(people, {}) | {"method": SIGNATURES, "privacy": {"k": people.m, "l": people.m}}
+
+
+def run(folder: Path, people: People, data: Path, moves: Moves, asked: Any, seed: int) -> dict[str, Any]:
     """Publish all releases -> what the first and the last one lose, who waits, faults, processor seconds."""
-    dice = np.random.default_rng(SEED + 1)
+    dice = np.random.default_rng(seed + 1)
+    claim = f"{SIGNATURES} ({people.sensitive})" if "method" in asked else "series-k"
+    least = people.m if "method" in asked else K
     told: list[dict[str, Any]] = []
     began = time.process_time()
-    for number, (who, values) in enumerate(days(people, people.read(data), moves)):
+    for number, (who, values) in enumerate(days(people, people.read(data), moves, seed)):
         start = time.process_time()
         table = Table.of({"id": who.astype(str).tolist(), **{n: v[who].tolist() for n, v in values.items()}})
         erase = dice.choice(who, moves.erase, replace=False).astype(str).tolist() if number else []
         release = ic.publish(
             table,
-            policy(people, waits),
+            asked,
             folder / f"r{number}",
             after=folder / f"r{number - 1}" if number else None,
             erase=erase or None,
         )
         said = dict(release.manifest["series"])
-        reached = int(release.verdict.facts["reached"]["series-k"])
+        reached = int(release.verdict.facts["reached"][claim])
         seconds = time.process_time() - start
         told.append(
             {
@@ -158,51 +185,63 @@ def run(folder: Path, people: People, data: Path, moves: Moves, waits: Mapping[s
                 **{"present": who.size, "reached": reached, "cpu": seconds, **said},
             }
         )
-        print(f"  {number:>3} {told[-1]['gcp']:.4f} k {reached} {seconds:.1f} s", file=sys.stderr, flush=True)
+        print(
+            f"  {number:>3} {told[-1]['gcp']:.4f} reached {reached} {seconds:.1f} s",
+            file=sys.stderr,
+            flush=True,
+        )
     first, last = told[0], told[-1]
     return {
         **{"first": first["gcp"], "last": last["gcp"], "ratio": last["gcp"] / first["gcp"]},
         **{"rows": last["rows"], "waiting": last["waiting"] / last["present"]},
         **{"lingering": last["lingering"] / last["rows"], "withheld": last["withheld"] / last["present"]},
-        **{"faults": sum(each["reached"] < K for each in told), "last cpu": last["cpu"]},
+        **{"faults": sum(each["reached"] < least for each in told), "last cpu": last["cpu"]},
         **{"cpu": time.process_time() - began},
-        **below(folder / f"r{moves.releases - 1}", last["rows"]),
+        **below(folder / f"r{moves.releases - 1}"),
     }
 
 
-def below(release: Path, _rows: int) -> dict[str, Any]:
+def below(release: Path) -> dict[str, Any]:
     """People with fewer than k of their history: in the series, and where each table is parted anew."""
     target = series_target(ReleaseFolder.open(release))
     if target is None:
         return {}
     who = target.with_rows
     return {
+        "people": int(who.sum()),
         "below k": int((linking(target.shown)[who] < K).sum()),
         "below k anew": float((linking(target.anew)[who] < K).mean()),
     }
 
 
 def main(words: list[str]) -> None:
-    """Print a line for each table and case."""
+    """Print a line for each table, case and seed."""
     parser = argparse.ArgumentParser(prog="./run bench series", description=__doc__)
-    parser.add_argument("--table", choices=[*TABLES, "both"], default="both")
+    parser.add_argument("--table", choices=[*TABLES, *OF_VALUES, "all"], default="all")
     parser.add_argument("--case", choices=[*CASES, "all"], default="all")
     for name in ("wait", "tau", "hold", "size"):
         parser.add_argument(f"--{name}", help=f"{name} under [series]")
     parser.add_argument("--releases", type=int, help="fewer releases")
+    parser.add_argument("--begin", type=int, help="how many people begin")
+    parser.add_argument("--seed", type=int, nargs="+", default=[SEED], help="draws of people")
     given = parser.parse_args(words)
     data = real_data()
     if data is None:
         sys.exit("no real tables: set INCROWD_DATA")
     print(f"load {os.getloadavg()[0]:.1f} at the beginning")
-    for table in TABLES if given.table == "both" else (given.table,):
-        for case in CASES if given.case == "all" else (given.case,):
+    everything = {**TABLES, **OF_VALUES}
+    for table in everything if given.table == "all" else (given.table,):
+        people, cases = everything[table], list(CASES) if table in TABLES else ["change"]
+        people = replace(people, begin=given.begin or people.begin)
+        for case, seed in product(cases if given.case == "all" else [given.case], given.seed):
             asked = {"wait": given.wait, "hold": given.hold, "size": given.size}
             waits: dict[str, Any] = WAITS.get(case, YEAR) | {n: int(v) for n, v in asked.items() if v}
             waits |= {"tau": given.tau} if given.tau else {}
-            moves = CASES[case]
-            moves = replace(moves, releases=given.releases or moves.releases)
-            with tempfile.TemporaryDirectory() as name:
-                found = run(Path(name), TABLES[table], data, moves, waits)
-            said = ", ".join(f"{key} {value:.4g}" for key, value in found.items())
-            print(f"{table} {case} {waits}: {said}", flush=True)
+            policies = {f"cohorts {waits}": policy(people, waits)}
+            policies |= {f"{SIGNATURES}, m = {people.m}": by_signatures(people)} if people.m else {}
+            moves = replace(CASES[case], releases=given.releases or CASES[case].releases)
+            for how, terms in policies.items():
+                with tempfile.TemporaryDirectory() as name:
+                    found = run(Path(name), people, data, moves, terms, seed)
+                said = ", ".join(f"{key} {value:.4g}" for key, value in found.items())
+                print(f"{table} {case} seed {seed}, {how}: {said}", flush=True)

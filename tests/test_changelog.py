@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.changelog import KINDS, MARK, entries_of, fold, folded, fragments, must_publish_again
+from support.changelog import KINDS, MARK, entries_of, fold, folded, fragments, who_publishes_again
 from support.places import ROOT
 
 PAGE = "# Changes\n\nWords.\n\n## 0.1.0 (unreleased)\n\nThe first version.\n\n### Guarantee\n* One.\n"
@@ -43,11 +44,20 @@ def test_no_news_is_lost_and_what_came_later_is_added(
 def test_the_news_of_this_tree_can_be_folded(tree: Path) -> None:
     files = [path for path in (tree / "changelog.d").iterdir() if path.name != "README.md"]
     texts = [" ".join(path.read_text(encoding="utf-8").split()) for path in files]
+    texts = [text.replace("](../", "](") for text in texts]
     assert fold(tree, "0.2.0", "2026-01-02") == len(files)
     assert [path.name for path in (tree / "changelog.d").iterdir()] == ["README.md"]
     page = " ".join((tree / "CHANGELOG.md").read_text(encoding="utf-8").replace(MARK, "").split())
+    assert not [link for link in re.findall(r"\]\(([^)#:]+)[^)]*\)", page) if not (ROOT / link).exists()]
     assert not [text for text in texts if text not in page]
     assert '__version__ = "0.2.0"' in (tree / "src" / "incrowd" / "__init__.py").read_text()
+
+
+def test_links_lead_from_where_the_changelog_lies() -> None:
+    news = {
+        kind: ["[Spark](../docs/spark.md) and [others](https://e)"] if kind == "fix" else [] for kind in KINDS
+    }
+    assert "* [Spark](docs/spark.md) and [others](https://e)\n" in folded(PAGE, "0.2.0", "2026-01-02", news)
 
 
 def test_a_file_without_a_kind_changes_nothing(tree: Path) -> None:
@@ -70,17 +80,27 @@ def test_an_older_version_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "again"),
+    ("text", "told"),
     [
-        ("Who published with `entity` should publish again.", True),
-        ("Releases written before may have to be\npublished again.", True),
-        ("Nobody must publish again.", False),
-        ("Compiled code. Nothing must be published again.", False),
-        ("The verifier counts them again. Something is published.", False),
+        (
+            "It is new. Who published with `entity` should publish again. So it is.",
+            ["Who published with `entity` should publish again."],
+        ),
+        (
+            "Releases written before may have to be\npublished again.",
+            ["Releases written before may have to be published again."],
+        ),
+        ("Nobody must publish again.", []),
+        ("Compiled code. Nothing must be published again.", []),
+        ("The verifier counts them again. Something is published.", []),
     ],
 )
-def test_who_must_publish_again_is_told(text: str, again: bool) -> None:
-    assert must_publish_again(text) is again
+def test_who_must_publish_again_is_told(text: str, told: list[str]) -> None:
+    assert who_publishes_again(text) == told
+    page = folded(PAGE, "0.2.0", "2026-01-02", {kind: [text] if kind == "fix" else [] for kind in KINDS})
+    first = page[page.index("## 0.2.0") : page.index("### Fix")]
+    assert [line[2:] for line in first.splitlines() if line.startswith("* ")] == told
+    assert ("Nobody must publish again." in first) is (not told)
 
 
 def test_every_kind_is_read() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.series_lines import LineOfNights, ListedLine, Night, nights
 from twins import series as twin
@@ -115,17 +115,36 @@ def test_each_release_alone_would_give_somebody_away() -> None:
     assert len(twin.faults([first, second], 2, 1)) == 4
 
 
-@settings(max_examples=25)
-@given(nights(most=7, releases=4, kinds=2), st.integers(2, 3), st.integers(0, 1), st.integers(0, 2))
+SMALL_TERMS = st.builds(
+    SeriesTerms,
+    k=st.just(2),
+    size=st.sampled_from([0, 3]),
+    wait=st.integers(0, 1),
+    tau=st.sampled_from(["0.5", "9"]),
+    left=st.sampled_from(["repeat", "companions"]),
+    hold=st.integers(0, 2),
+) | st.builds(SeriesTerms, k=st.just(3), left=st.sampled_from(["repeat", "companions"]))
+RETURN = [  # on a line of six: two leave and return, and one is erased
+    Night(frozenset(range(6)), frozenset(), (0, 0, 0, 5, 5, 5), (0,) * 6),
+    Night(frozenset({2, 3, 4, 5}), frozenset(), (0, 0, 0, 5, 5, 5), (0,) * 6),
+    Night(frozenset(range(5)), frozenset({5}), (0, 0, 1, 5, 5, 5), (0,) * 6),
+    Night(frozenset(range(5)), frozenset({5}), (0, 0, 1, 5, 5, 5), (0,) * 6),
+]
+
+
+@settings(max_examples=60)
+@given(nights(most=7, releases=4, kinds=2), SMALL_TERMS)
+@example(RETURN, SeriesTerms(k=2))
+@example(RETURN, SeriesTerms(k=2, left="companions"))
+@example(RETURN, SeriesTerms(k=2, size=3, tau="0.5", hold=1))
 def test_nobody_is_likelier_to_have_a_private_history_than_one_of_k(
-    line: list[Night], k: int, wait: int, hold: int
+    line: list[Night], terms: SeriesTerms
 ) -> None:
     """All ways to hand out whole private histories that give the same files, enumerated.
 
     Somebody links rows of different releases by private values, at worst all of them: values here are long
     enough to tell everybody apart.
     """
-    terms = SeriesTerms(k=k, wait=wait, tau="0.5" if hold else "9", hold=hold)
     releases = played(line, terms)
     people = len(line[0].places)
 
@@ -142,7 +161,7 @@ def test_nobody_is_likelier_to_have_a_private_history_than_one_of_k(
             ways += 1
             behind.update(enumerate(owner))
     shown = {p for release in releases for members, _, _ in release for p in members}
-    assert all(behind[p, q] * k <= ways for p in shown for q in range(people))
+    assert all(behind[p, q] * terms.k <= ways for p in shown for q in range(people))
 
 
 @pytest.mark.parametrize(

@@ -90,11 +90,15 @@ def test_the_workflow_runs_every_python_that_is_promised() -> None:
     assert f"python: [{', '.join(f'{chr(34)}{python}{chr(34)}' for python in PYTHONS)}]" in workflow
 
 
+def elsewhere() -> dict[str, str]:
+    """The environment without what would lead Python to a checkout."""
+    return {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+
+
 def incrowd(home: Path, folder: Path, line: str) -> str:
     """What an installed command prints, run where no checkout is."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     words = [str(home / "bin" / "incrowd"), *shlex.split(line)]
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(words, cwd=folder, env=elsewhere(), capture_output=True, text=True)
     assert (line, done.returncode, done.stderr if done.returncode else "") == (line, 0, "")
     return done.stdout
 
@@ -110,7 +114,9 @@ def test_an_installed_wheel_works_without_the_checkout(wheel: Path, tmp_path: Pa
     options = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check"]
     subprocess.run([*pip, *options, str(wheel)], check=True)
     where = [str(home / "bin" / "python"), "-c", "import incrowd; print(incrowd.__file__)"]
-    found = subprocess.run(where, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    found = subprocess.run(
+        where, cwd=tmp_path, env=elsewhere(), check=True, capture_output=True, text=True
+    ).stdout
     assert Path(found.strip()).is_relative_to(packages)
     write_example(tmp_path / "tour", rows=300)
     line = "publish tour/patients.csv -p tour/policy.toml -o release"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.long_work import side_by_side, threads, with_threads
+from incrowd.long_work import Ahead, side_by_side, threads, with_threads
 
 pytestmark = pytest.mark.quick
 
@@ -74,3 +74,36 @@ def test_an_interrupt_waits_for_nobody() -> None:
     with with_threads(2), pytest.raises(KeyboardInterrupt):
         side_by_side([interrupted, waiting])
     over.set()
+
+
+def test_work_ahead_is_begun_before_it_is_asked_for() -> None:
+    begun = threading.Event()
+
+    def work() -> int:
+        begun.set()
+        return threads()
+
+    with with_threads(2):
+        ahead = Ahead(work)
+        assert begun.wait(60)
+        assert ahead.result() == 1
+
+
+def test_work_ahead_waits_until_it_is_asked_for_where_there_is_one_thread() -> None:
+    begun: list[str] = []
+    with with_threads(1):
+        ahead = Ahead(lambda: begun.append(threading.current_thread().name))
+        assert not begun
+        ahead.result()
+    assert begun == [threading.current_thread().name]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_what_goes_wrong_ahead_is_raised_where_it_is_asked_for(number: int) -> None:
+    def work() -> None:
+        raise Late(7)
+
+    with with_threads(number):
+        ahead = Ahead(work)
+        with pytest.raises(Late, match=r"^7$"):
+            ahead.result()

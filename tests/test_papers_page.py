@@ -5,17 +5,22 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import shutil
 from collections import Counter
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
+from support.night import NIGHT
 from support.places import ROOT, TESTS
+from typer.testing import CliRunner
 
 from incrowd.algorithms.base import all_methods
 from incrowd.cli.app import app
+from incrowd.examples import write_example, write_positions
 from incrowd.reproduce.papers import PAPERS
 from incrowd.reproduce.whole import ALL
 
@@ -27,7 +32,7 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
 
 
-ROWS = [cells(line) for line in PAGE.splitlines() if line.startswith("| ") and cells(line) != HEADER]
+ROWS = [found for line in PAGE.splitlines() if (found := cells(line))[0] in PAPERS and len(found) > 2]
 
 
 @cache
@@ -60,9 +65,63 @@ def test_commands_exist(shown: str) -> None:
         if chosen := said.get("--set"):
             option, value = chosen.split("=")
             limit = all_methods()[method].limits[option]
-            assert any(
+            refused = {row[3] for row in ROWS if "refused" in row[2]}
+            assert shown in refused or any(
                 limit.allows(read) for read in (value, value == "true", value.isdigit() and int(value))
             )
+
+
+# What commands are followed by: the table at the top of the page, by name, with its paper where that matters
+FOLLOWED = dict(re.findall(r"^\| ([a-z:, ]+) \| `(tour[^`]*|town[^`]*|out[^`]*)`", PAGE, re.MULTILINE))
+ELSEWHERE = ("reproduce", "demo", "--after")  # other tests run these
+
+
+def whole(paper: str, item: str, shown: str) -> str:
+    """A command with its tables."""
+    name = shown.split()[1]
+    kind = next(kind for kind in FOLLOWED if name in kind.split(": ")[0].split(", "))
+    if name == "publish":
+        about = "positions" if "positions" in item else paper
+        method = shown.partition("--method ")[2].split(" ")[0]
+        joins = paper == "kja" and (not method or method.startswith("kja"))
+        groups = paper == "outliers" and method not in ("incognito", "mondrian")
+        kind = f"publish: {about}" if about == "positions" or joins or groups else "publish"
+    return f"{shown} {FOLLOWED[kind]}"
+
+
+COMMANDS = {
+    whole(row[0], row[2], row[3].strip("`")): "refused" in row[2]
+    for row in ROWS
+    if not any(word in row[3] for word in ELSEWHERE)
+}
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of the tour, of the town, and a release."""
+    home = tmp_path_factory.mktemp("papers")
+    write_example(home / "tour")
+    write_positions(home / "town")
+    people = (home / "tour" / "patients.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+    (home / "tour" / "patients.csv").write_text("".join(people[:301]), encoding="utf-8")
+    return home
+
+
+@pytest.mark.parametrize(
+    "command", [each for each, refused in COMMANDS.items() if NIGHT or refused], ids=lambda each: each[:80]
+)
+def test_commands_run(command: str, tables: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On few people. What the page calls refused is; all else ends well, or says that an attack succeeds."""
+    monkeypatch.chdir(tables)
+    runner = CliRunner()
+    shutil.rmtree("out", ignore_errors=True)
+    shutil.rmtree("out.audit", ignore_errors=True)
+    if " out" in command and " publish " not in command:
+        made = runner.invoke(app, shlex.split(f"publish {FOLLOWED['publish']}"), catch_exceptions=False)
+        assert made.exit_code == 0, made.output
+    result = runner.invoke(app, shlex.split(command)[1:], catch_exceptions=False)
+    attacked = (0, 1, 3) if " attack " in command else (0,)  # held, broken, inconclusive
+    assert result.exit_code in ((1, 2) if COMMANDS[command] else attacked), result.output
 
 
 @pytest.mark.parametrize("shown", sorted({row[4] for row in ROWS}))

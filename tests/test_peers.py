@@ -190,6 +190,15 @@ def test_a_run_that_fails_says_why_and_one_that_is_stopped_says_when() -> None:
     assert reason(peer, "Killed by somebody") == "it ended with an error"
 
 
+def test_the_memory_of_a_run_is_its_own() -> None:
+    """Not that of this process: the kernel takes a child for a copy of it until it runs another program."""
+    held = bytearray(2**27)
+    _, _, megabytes, _ = spent([sys.executable, "-S", "-c", "pass"], 60)
+    assert 1 < megabytes < len(held) / 2**20
+    _, _, more, _ = spent([sys.executable, "-S", "-c", "x = b'x' * 2**27"], 60)
+    assert more > 2**27 / 2**20
+
+
 def test_a_peer_that_was_stopped_is_not_said_to_be_nearly_as_fast() -> None:
     said = "\n".join(verdicts([result(OURS), result(PEER, how="limit", seconds=12.0)]))
     assert "**stopped before 10 times on adult_arx, k = 10**" in said

@@ -1,11 +1,12 @@
 """The site: pages of docs/ with the generated reference, built by Sphinx; every warning is an error.
 
-    ./run docs              build it into build/site; notebooks are run, and must give what they show
+    ./run docs              build it into build/site; pictures are drawn and notebooks run beside it, and must give what is shown
     ./run docs --write      first write anew what is made by programs: pictures, outputs of notebooks
-    ./run docs --no-run     leave notebooks as they are, for whoever only writes text
+    ./run docs --no-run     leave pictures and notebooks as they are, for whoever only writes text
 
 Pages stay plain Markdown, so that any Git host shows them. Here they are staged into build/site-source: links are
 made to fit, `parts.toml` becomes the table of contents, and pages of the reference are made from the program.
+The finished site must have no dead link.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -109,7 +111,7 @@ class Stage:
                 path.unlink()
 
 
-def staged(run: bool) -> None:
+def staged() -> None:
     """Stage all pages: those that are written, and those that are made."""
     import notebooks
     import reference_pages
@@ -127,7 +129,7 @@ def staged(run: bool) -> None:
             text += "\n" + toctree(in_order(text, beside))
         stage.write(place, text)
     for source in sorted(DOCS.rglob("*.ipynb")):
-        stage.write(staged_name(source).with_suffix(".md"), notebooks.page(source, run))
+        stage.write(staged_name(source).with_suffix(".md"), notebooks.page(source))
     for name, text in reference_pages.pages().items():
         stage.write(Path("reference") / f"{name}.md", text)
     stage.clean()
@@ -140,33 +142,47 @@ def in_order(text: str, names: list[str]) -> Iterator[str]:
     yield from sorted(order, key=lambda name: order[name])
 
 
-def pictures_that_are_old() -> list[str]:
+def built() -> None:
+    """Stage the pages, and let Sphinx build them; whatever is wrong ends the program."""
+    from dead_links import dead_links
+    from sphinx.cmd.build import build_main
+
+    staged()
+    kept = ROOT / "build" / "site-doctrees"
+    arguments = ["-q", "-W", "--keep-going", "-c", str(HERE), "-d", str(kept), str(STAGE), str(SITE)]
+    if failed := build_main(arguments):
+        sys.exit(failed)
+    if dead := dead_links(SITE):
+        sys.exit("links that lead nowhere:\n" + "\n".join(dead))
+
+
+def written() -> None:
+    """Write anew what is made by programs."""
+    import notebooks
     import pictures
 
-    return pictures.stale()
+    pictures.write()
+    notebooks.write()
 
 
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     asked.add_argument("--write", action="store_true", help="write pictures and outputs of notebooks anew")
-    asked.add_argument("--no-run", dest="run", action="store_false", help="do not run notebooks")
+    asked.add_argument("--no-run", dest="run", action="store_false", help="neither draw nor run notebooks")
     options = asked.parse_args()
     if options.write:
-        import notebooks
-        import pictures
-
-        pictures.write()
-        notebooks.write()
-    elif options.run and (old := pictures_that_are_old()):
-        sys.exit(f"not what the program draws: {', '.join(old)}; ./run docs --write draws them anew")
-    staged(options.run and not options.write)
-    from sphinx.cmd.build import build_main
-
-    kept = ROOT / "build" / "site-doctrees"
-    arguments = ["-q", "-W", "--keep-going", "-c", str(HERE), "-d", str(kept), str(STAGE), str(SITE)]
-    failed = build_main(arguments)
-    if failed:
-        sys.exit(failed)
+        written()
+    if options.write or not options.run:
+        built()
+    else:
+        with subprocess.Popen([sys.executable, str(HERE / "checked.py")]) as beside:
+            try:
+                built()
+            except BaseException:
+                beside.terminate()
+                raise
+        if beside.returncode:
+            sys.exit(1)
     sys.stdout.write(f"The site is in {SITE.relative_to(ROOT)}: open {SITE.relative_to(ROOT)}/index.html\n")
 
 

@@ -16,6 +16,7 @@ default_role = "code"  # docstrings have single backquotes
 napoleon_google_docstring = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say what parameters are
+autodoc_preserve_defaults = True  # as they are written, not as they print
 python_display_short_literal_types = True
 nitpicky = False  # results are described in docstrings, many by classes that are not public
 
@@ -26,5 +27,3 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
-pygments_style = "sphinx"
-pygments_dark_style = "monokai"

@@ -1,7 +1,6 @@
 """Notebooks of the tutorials: run in a kernel of their own, held against the outputs they are stored with, shown as pages.
 
-``python docs/site/notebooks.py`` runs them and stores their outputs. A cell with the tag `varies` draws something by
-chance: it must run, and its output may differ.
+A cell with the tag `varies` draws something by chance: it must run, and its output may differ.
 """
 
 from __future__ import annotations
@@ -39,6 +38,8 @@ def ran(path: Path) -> Notebook:
         client = NotebookClient(
             notebook, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": home}}
         )
+        manager = client.create_kernel_manager()
+        manager.transport, manager.ip = "ipc", str(Path(home) / "kernel")  # sockets of this user, and no port
         client.execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)  # times of the run
@@ -46,10 +47,15 @@ def ran(path: Path) -> Notebook:
 
 
 def texts(cell: Any) -> list[str]:
-    """What a cell printed and showed, as texts."""
-    shown = []
+    """What a cell printed and showed, as texts; in how many pieces it was printed is chance."""
+    shown: list[str] = []
+    printing = ""
     for output in cell.get("outputs", ()):
-        said = output.get("text") or output.get("data", {})
+        stream = output.get("name", "") if output.get("output_type") == "stream" else ""
+        if stream and stream == printing:
+            shown[-1] += output["text"]
+            continue
+        said, printing = output.get("text") or output.get("data", {}), stream
         shown += [said] if isinstance(said, str) else [str(said[kind]) for kind in sorted(said)]
     return shown
 
@@ -69,16 +75,15 @@ def write() -> None:
         nbformat.write(ran(path), path)
 
 
-def page(path: Path, run: bool) -> str:
-    """A notebook as a page: its text, its code, and what the code gave, just now or as it is stored."""
+def stale() -> list[str]:
+    """Notebooks that do not give what they are stored with, and in which cells."""
+    cells = {path.name: changed(read(path), ran(path)) for path in found()}
+    return [f"{name}, cells {', '.join(map(str, numbers))}" for name, numbers in cells.items() if numbers]
+
+
+def page(path: Path) -> str:
+    """A notebook as a page: its text, its code, and what the code gave, as it is stored."""
     notebook = read(path)
-    if run:
-        fresh = ran(path)
-        if cells := changed(notebook, fresh):
-            sys.exit(
-                f"{path.name}: outputs differ in cells {cells}; ./run docs --write stores those of today"
-            )
-        notebook = fresh
     file = f"\n[This notebook as a file]({path.name}).\n"
     pieces = [piece for cell in notebook.cells for piece in _shown(cell)]
     return "\n".join([pieces[0], file, *pieces[1:]])
@@ -102,7 +107,3 @@ def _shown(cell: Any) -> Iterator[str]:
 def _one_piece(html: str) -> str:
     """HTML without empty lines, at which Markdown would end it."""
     return re.sub(r"\n\s*", "\n", html.strip())
-
-
-if __name__ == "__main__":
-    write()

@@ -121,8 +121,9 @@ def frame() -> svg.Frame:
 
 
 def _rectangle(box: Box, at: svg.Frame, look: int, filled: bool) -> str:
-    """A box with a little room around, so that a single person has one that can be seen."""
-    x1, x2, y1, y2 = at.x(box[0]) - 6, at.x(box[1]) + 6, at.y(box[3]) - 6, at.y(box[2]) + 6
+    """A box with a little room around: more where it has no width, so that a single person has one that can be seen."""
+    beside, above = (6 if low == high else 3 for low, high in (box[:2], box[2:]))
+    x1, x2, y1, y2 = at.x(box[0]) - beside, at.x(box[1]) + beside, at.y(box[3]) - above, at.y(box[2]) + above
     colour = svg.COLOURS[look % len(svg.COLOURS)]
     how = f"fill='{colour}' fill-opacity='{0.13 if filled else 0.03}' stroke='{colour}' stroke-width='1.4'"
     return f"<rect x='{x1:.1f}' y='{y1:.1f}' width='{x2 - x1:.1f}' height='{y2 - y1:.1f}' rx='4' {how}/>"

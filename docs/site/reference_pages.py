@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -49,10 +50,20 @@ def options_page() -> str:
         options = [each for each in command.params if each.param_type_name == "option"]
         if arguments:
             told.append(
-                table(("argument", ""), ((f"`{_upper(each)}`", each.help or "") for each in arguments))
+                table(
+                    ("argument", ""), ((f"`{_upper(each)}`", in_code(each.help or "")) for each in arguments)
+                )
             )
         told.append(table(("option", "default", ""), (_option(each) for each in options)))
     return "\n".join(told)
+
+
+_FLAG = re.compile(r"(?<![\w`-])(--?[a-z][\w-]*)")
+
+
+def in_code(words: str) -> str:
+    """A text of the screen for a page: options in it as code."""
+    return _FLAG.sub(r"`\1`", words)
 
 
 def _help(text: str) -> str:
@@ -62,7 +73,7 @@ def _help(text: str) -> str:
     for paragraph in paragraphs:
         words = " ".join(paragraph.split())
         head, colon, command = words.partition("Example: ")
-        shown.append(f"{head}\n```console\n$ {command}\n```" if colon else words)
+        shown.append(f"{in_code(head)}\n```console\n$ {command}\n```" if colon else in_code(words))
     return "\n\n".join(shown) + "\n"
 
 
@@ -74,7 +85,7 @@ def _option(option: Any) -> tuple[str, str, str]:
     flags = ", ".join(f"`{flag}`" for flag in (*option.opts, *option.secondary_opts))
     given = option.default
     none = given is None or isinstance(given, bool) or callable(given) or given in ((), [], "")
-    return flags, "" if none else f"`{given}`", option.help or ""
+    return flags, "" if none else f"`{given}`", in_code(option.help or "")
 
 
 # Python, from the docstrings

@@ -153,18 +153,54 @@ class Now:
     values: tuple[Codes, ...] = ()
 
 
-def advanced(state: SeriesState, now: Now, terms: SeriesTerms, method: Grouper) -> SeriesState:
-    """The state after the next release."""
-    return _Next(state.with_people(now.present.size), now, terms, method).state()
+@dataclass(frozen=True, eq=False)
+class CohortCounts:
+    """Of each cohort of the last release: its people, those here today, the erased, and the date of its rows.
+
+    ``diverse[c]`` says whether today's values of all its people are.
+    """
+
+    size: Ints
+    here: Ints
+    erased: Ints
+    as_of: Codes
+    diverse: Flags
+
+    def whole(self, terms: SeriesTerms) -> Flags:
+        """Nobody is gone, there is nothing to cut, and values are diverse: shown as it is now."""
+        found: Flags = (self.size == self.here) & (self.size < 2 * terms.least) & self.diverse
+        return found
+
+    def stuck(self, terms: SeriesTerms) -> Flags:
+        """Somebody is gone, nobody has to, and those who are gone or those who stay are too few: repeated."""
+        gone = self.size - self.here
+        must = (gone > 0) if terms.left == "companions" else (self.erased > 0)
+        few = (gone < terms.k) | ((self.here > 0) & (self.here < terms.k))
+        found: Flags = (gone > 0) & ~must & few
+        return found
+
+
+def advanced(
+    state: SeriesState, now: Now, terms: SeriesTerms, method: Grouper, last_atom: int | None = None
+) -> SeriesState:
+    """The state after the next release.
+
+    It may be that of some people alone, if nobody of their atoms and cohorts is left out and all others are
+    in cohorts that are shown or repeated as they are: `last_atom` is then the last atom of everybody.
+    """
+    return _Next(state.with_people(now.present.size), now, terms, method, last_atom).state()
 
 
 class _Next:
     """The next release in the making: who is in which cohort so far, and the date of each."""
 
-    def __init__(self, before: SeriesState, now: Now, terms: SeriesTerms, method: Grouper) -> None:
+    def __init__(
+        self, before: SeriesState, now: Now, terms: SeriesTerms, method: Grouper, last: int | None
+    ) -> None:
         self.before, self.now, self.terms, self.method = before, now, terms, method
         self.here = now.present & ~now.erased
-        self.atom, self._last = before.atom.copy(), int(before.atom.max(initial=NEVER))
+        self.atom = before.atom.copy()
+        self._last = int(before.atom.max(initial=NEVER)) if last is None else last
         self.cohort, self.dates = np.full(self.here.size, NONE, np.int32), list[int]()
 
     def state(self) -> SeriesState:
@@ -186,15 +222,13 @@ class _Next:
 
         Most are of these two kinds, and are found by counting.
         """
-        old, as_of, k = self.before.cohort, self.before.as_of, self.terms.k
+        old, as_of = self.before.cohort, self.before.as_of
         size = np.bincount(old[old != NONE], minlength=as_of.size)
         here = np.bincount(old[(old != NONE) & self.here], minlength=as_of.size)
         erased = np.bincount(old[(old != NONE) & self.now.erased], minlength=as_of.size)
-        gone = size - here
-        whole = (gone == 0) & (size < 2 * self.terms.least) & self._diverse_now(old, size)
-        must = (gone > 0) if self.terms.left == "companions" else (erased > 0)
-        stuck = (gone > 0) & ~must & ((gone < k) | ((here > 0) & (here < k)))
-        kept = whole | stuck
+        counts = CohortCounts(size, here, erased, as_of, self._diverse_now(old, size))
+        whole = counts.whole(self.terms)
+        kept = whole | counts.stuck(self.terms)
         number = np.append(np.where(kept, np.cumsum(kept) - 1, NONE), NONE).astype(np.int32)
         self.cohort = number[old]
         current = whole & ~self._held(whole)
@@ -267,7 +301,6 @@ class _Next:
         pool = np.flatnonzero(self.here & (self.cohort == NONE))
         if not pool.size:
             return
-        typical = exact(self.terms.tau) * self.method.mean_loss(self.cohort, np.array(self.dates, np.int32))
         without = np.flatnonzero(self.cohort == NONE)
         without = without[np.argsort(self.atom[without], kind="stable")]
         ends = self.atom[without]
@@ -277,7 +310,7 @@ class _Next:
             if people.size < self.terms.least or not self._diverse(people):
                 continue
             if atom == NEVER:
-                self._publish_newcomers(people, since, typical)
+                self._publish_newcomers(people, since)
                 continue
             everybody = without[np.searchsorted(ends, atom) : np.searchsorted(ends, atom, side="right")]
             rest = np.setdiff1d(everybody, people)
@@ -285,7 +318,8 @@ class _Next:
                 self._tear(people, rest)
                 self._show(*self._parted(people))
 
-    def _publish_newcomers(self, people: Ints, since: Codes, typical: Fraction) -> None:
+    def _publish_newcomers(self, people: Ints, since: Codes) -> None:
+        typical = exact(self.terms.tau) * self.method.mean_loss(self.cohort, np.array(self.dates, np.int32))
         parts = list(self.method.parts(people, self.terms.least, None))
         label = np.full(self.cohort.size, NONE, np.int32)
         for number, part in enumerate(parts):

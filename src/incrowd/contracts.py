@@ -122,7 +122,7 @@ def _above_zero(value: object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class WholeNumbers:
     """Whole numbers of at least `low`: a list, or a text with commas between them."""
 
     low: int
@@ -142,7 +142,7 @@ class Series:
 
         Examples
         --------
-        >>> Series.read("1,0,2"), Series.read([3]), Series.read(3)
+        >>> WholeNumbers.read("1,0,2"), WholeNumbers.read([3]), WholeNumbers.read(3)
         ((1, 0, 2), (3,), (3,))
         """
         given = value.split(",") if isinstance(value, str) else [value] if isinstance(value, int) else value

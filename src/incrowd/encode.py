@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from incrowd.errors import HierarchyError, PolicyError, TableError, unknown
 from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
 from incrowd.hierarchy import Family, Hierarchy
 from incrowd.hierarchy.builders import complete, grow
+from incrowd.long_work import side_by_side
 from incrowd.schema import MISSING, Column, Kind, Role, Schema, Shape
 from incrowd.values import Value, offsets, plural, read_column, read_texts, value_text
 
@@ -39,18 +41,17 @@ def encode(table: Table, schema: Schema) -> Microdata:
         raise TableError(unknown("in the table", absent, table.names))
     quasi = schema.having(Role.QUASI)
     codes = np.empty((len(table), len(quasi)), dtype=np.int32)
-    attributes = []
-    for j, column in enumerate(quasi):
+
+    def attribute(j: int, column: Column) -> Attribute:
         met = _Met.of(column, table, schema.missing)
         domain = _domain(met)
         codes[:, j] = met.rows(domain)
-        attributes.append(_attribute(met, domain))
-    return Microdata(
-        codes,
-        tuple(attributes),
-        tuple(_sensitive(column, table, schema.missing) for column in schema.having(Role.SENSITIVE)),
-        _entity(table, schema),
-    )
+        return _attribute(met, domain)
+
+    attributes = side_by_side([partial(attribute, *each) for each in enumerate(quasi)], len(table))
+    hidden = [partial(_sensitive, c, table, schema.missing) for c in schema.having(Role.SENSITIVE)]
+    sensitive = side_by_side(hidden, len(table))
+    return Microdata(codes, tuple(attributes), tuple(sensitive), _entity(table, schema))
 
 
 def encode_texts(
@@ -269,7 +270,7 @@ def _as_met(source: TextColumn, missing: frozenset[str]) -> tuple[Codes, _Domain
     """Number texts in the order of their first rows; all that mean missing are one value."""
     n = len(source)
     first = np.full(len(source.texts), n, dtype=np.int64)
-    np.minimum.at(first, source.codes, np.arange(n))
+    first[source.codes[::-1]] = np.arange(n)[::-1]  # of several the last stays: backwards, that is the first
     lookup = np.full(len(source.texts), -1, dtype=np.int32)
     seen: dict[str | None, int] = {}
     for place in np.argsort(first, kind="stable")[: int((first < n).sum())].tolist():

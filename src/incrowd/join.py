@@ -341,9 +341,9 @@ def _check_listed(mine: _Side, theirs: _Side, sure: Sequence[Flags]) -> None:
 
 def refuse_unlisted(counts: Sequence[int]) -> None:
     """Refuse unless these are all 0: who is not in the public table, or in it and in doubt for a reason."""
-    doubt = "are not in it", "lack a quasi-identifier", "have an id like another's", "are not confirmed"
-    if any(counts):
-        said = ", ".join(f"{count} {what}" for count, what in zip(counts, doubt, strict=True) if count)
+    doubt = "not in it", "without a quasi-identifier", "listed with an id like another's", "not confirmed"
+    told = zip(counts, doubt, strict=True)
+    if said := ", ".join(f"{n} {'is' if n == 1 else 'are'} {what}" for n, what in told if n):
         raise Exposure(
             UNSAFE_JOIN.name,
             f"everybody of the table must surely be in {THE_PUBLIC}, or it shows who is private: {said}; "

@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from incrowd.system import SIGNALS, processors
 
@@ -218,6 +218,43 @@ def with_threads(number: int | None) -> Iterator[None]:
         yield
     finally:
         _threads.allowed = before
+
+
+class Ahead(Generic[Result]):
+    """Work that is begun before its result is wanted, if there is a thread for it; else when it is wanted.
+
+    It must not matter when it is done, and never to be asked for the result must do no harm.
+
+    Examples
+    --------
+    >>> Ahead(lambda: 1 + 1).result()
+    2
+    """
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work = work
+        self._thread = threading.Thread(target=self._do, daemon=True) if threads() > 1 else None
+        self._results: list[Result] = []
+        self._problem: BaseException | None = None
+        if self._thread is not None:
+            self._thread.start()
+
+    def _do(self) -> None:
+        with with_threads(1):
+            try:
+                self._results.append(self._work())
+            except BaseException as problem:
+                self._problem = problem
+
+    def result(self) -> Result:
+        """What it returned; what it raised is raised."""
+        if self._thread is None:
+            self._do()
+        else:
+            self._thread.join()
+        if self._problem is not None:
+            raise self._problem
+        return self._results[0]
 
 
 def side_by_side(works: Sequence[Callable[[], Result]], rows: int = WORTH_THREADS) -> list[Result]:

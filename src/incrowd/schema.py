@@ -22,6 +22,7 @@ EVERYTHING = "*"
 ESCAPED = "\\|{}[]*"
 MANIFEST = "release.json"
 CLASSES, RECORDS = "classes.parquet", "records.parquet"  # of the audit, where an engine has published
+LARGE_EFFECTIVE, LARGE_PEOPLE = "effective.parquet", "people.parquet"  # of a ledger, where an engine wrote it
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 from support.measure_tables import box, flat, microdata, ranged, release
 
 from incrowd.attacks.candidates import degree, matching
 from incrowd.attacks.linked import known_rows
-from incrowd.attacks.registry import CAREFUL, AttackResult, NotTried, Outcome, Rate, one_of
+from incrowd.attacks.registry import LUCK, AttackResult, NotTried, Outcome, Rate, one_of
 from incrowd.attacks.target import Target
 from incrowd.commands.attack import Attacked
 from incrowd.flow import Table
@@ -82,12 +83,32 @@ def test_nothing_is_called_held_whose_interval_reaches_over_the_bound(rate: Rate
     if found.outcome is Outcome.HELD:
         assert rate.won <= bound * rate.tried if rate.exact else rate.interval()[1] <= bound
     if found.outcome is Outcome.BROKEN:
-        assert rate.won > bound * rate.tried if rate.exact else rate.interval(CAREFUL)[0] > bound
+        assert rate.won > bound * rate.tried if rate.exact else rate.interval()[0] > bound
 
 
 @given(RATES, BOUNDS)
 def test_no_rate_is_both_within_a_bound_and_above_it(rate: Rate, bound: Fraction) -> None:
     assert not (rate.within(bound) and rate.above(bound))
+
+
+@pytest.mark.parametrize("tried", [100, 120, 1000, 30_000])
+@pytest.mark.parametrize("k", [2, 5, 10, 50])
+def test_who_keeps_the_bound_to_the_letter_is_hardly_ever_accused(tried: int, k: int) -> None:
+    """Counted by the exact binomial: Wilson's interval is too narrow where few win."""
+    bound = Fraction(1, k)
+    accused = [won for won in range(tried + 1) if Rate(won, tried).above(bound)]
+    assert accused
+    assert binom.sf(accused[0] - 1, tried, 1 / k) < LUCK  # and one less would not be enough
+    assert binom.sf(accused[0] - 2, tried, 1 / k) >= LUCK
+
+
+def test_those_who_are_certain_are_no_luck() -> None:
+    """40 of 60 counted exactly, of the others 20 of 40 by luck: these must be above 1/2 by themselves."""
+    certain = Rate(40, 60, exact=True)
+    for won, above in ((20, False), (38, True)):
+        rate = Rate(certain.won + won, 100, luck=(Rate(won, 40), 40))
+        assert rate.above(Fraction(6, 10)) is above
+    assert Rate(60, 100, luck=(Rate(20, 40), 40)).above(Fraction(39, 100))  # the certain ones alone are
 
 
 @given(st.integers(2, 60))

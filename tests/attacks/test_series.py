@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.series_tables import months, policy, table
 
 from incrowd.attacks.registry import Outcome
-from incrowd.attacks.series import SeriesTarget, intersection, linking, series, subtraction
+from incrowd.attacks.series import SeriesTarget, intersection, linking, series, shared_values, subtraction
 from incrowd.commands.attack import attack
 
 CLASSES = st.integers(1, 4).flatmap(
@@ -32,6 +32,28 @@ def test_candidates_are_those_of_the_definition(histories: list[list[int]]) -> N
         pairs = [r for r in range(1, len(own)) if max(own[r - 1 : r + 1]) >= 0]
         counts = [sum(other[r - 1 : r + 1] == own[r - 1 : r + 1] for other in histories) for r in pairs]
         assert found == min(counts, default=len(histories))
+
+
+@given(CLASSES, st.integers(1, 4))
+def test_values_left_are_those_that_all_classes_have(histories: list[list[int]], kinds: int) -> None:
+    classes, values = np.array(histories, np.int32).T, [person % kinds for person in range(len(histories))]
+    for own, found in zip(histories, shared_values(classes, np.array(values, np.int32)), strict=True):
+        left = set(values)
+        for release, number in enumerate(own):
+            if number >= 0:
+                left &= {v for v, other in zip(values, histories, strict=True) if other[release] == number}
+        assert found == len(left)
+
+
+def test_values_of_classes_made_anew_are_found_out() -> None:
+    shown = np.array([[0, 0, 1, 1], [1, 1, 0, 0]], np.int32)
+    anew = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], np.int32)
+    (held,) = series(SeriesTarget(shown, anew, 2, np.array([0, 1, 2, 3], np.int32)))
+    assert (held.name, held.outcome, held.attack.share) == ("series-values", Outcome.HELD, 0.5)
+    assert held.control is not None
+    assert held.control.share == 1
+    (broken,) = series(SeriesTarget(anew, anew, 2, np.array([0, 1, 2, 3], np.int32)))
+    assert broken.outcome is Outcome.BROKEN
 
 
 def test_classes_made_anew_single_people_out() -> None:

@@ -19,7 +19,7 @@ from incrowd.commands import compare as comparing
 from incrowd.commands.compare import compare
 from incrowd.commands.comparison import (
     Comparison,
-    Kept,
+    KeptTrials,
     Skipped,
     Trial,
     TrialResult,
@@ -282,7 +282,7 @@ def test_what_cannot_be_right_is_made_anew(spoil: Any, tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert compare(AGES, request(), ["mondrian"], [5], cache=tmp_path / "file").by()
-    assert Kept(tmp_path / "file").get("0") is None
+    assert KeptTrials(tmp_path / "file").get("0") is None
 
 
 def test_where_results_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,9 +380,27 @@ def test_each_trial_is_told_when_it_is_finished() -> None:
     assert [each for each in heard if isinstance(each, Trial)] == list(found.trials)
     assert tuple(each for each in heard if isinstance(each, Skipped)) == found.skipped  # once, not for each k
     lines = [each.sentence() for each in heard]
-    assert lines[0].startswith("mondrian, k = 5: gcp 0.0000, e2 ")
-    assert lines[2].startswith("mondrian, k = 50: refused: n=40 < k=50")
-    assert lines[3] == "expc: skipped: expc protects outliers: give [privacy.plain]"
+    assert lines[0].startswith(
+        "mondrian, k = 5: gcp 0.0000, e2 "
+    )  # all methods with the policy's own k first
+    assert lines[1] == "expc: skipped: expc protects outliers: give [privacy.plain]"
+    assert lines[3].startswith("mondrian, k = 50: refused: n=40 < k=50")
+
+
+def test_it_says_at_which_trial_it_is_and_how_much_is_done() -> None:
+    heard: list[tuple[str, float]] = []
+
+    def watch(step: str) -> Any:
+        return lambda done: heard.append((step, done))
+
+    found = compare(
+        AGES, request(privacy={"k": 10}), ["mondrian", "hilbert"], [5, 10], bound="none", watch=watch
+    )
+    order = [("mondrian", 10), ("hilbert", 10), ("mondrian", 5), ("hilbert", 5)]  # the policy's own k first
+    names = [f"trial {place} of 4: {method}, k = {k}" for place, (method, k) in enumerate(order, 1)]
+    assert heard == [(name, (place + end) / 4) for place, name in enumerate(names) for end in (0, 1)]
+    asked = [("mondrian", 5), ("mondrian", 10), ("hilbert", 5), ("hilbert", 10)]
+    assert [(trial.method, trial.k) for trial in found.trials] == asked
 
 
 def test_who_interrupts_in_the_middle_keeps_what_is_done_and_goes_on_next_time(tmp_path: Path) -> None:

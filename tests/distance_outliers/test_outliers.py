@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from support.golden import vectors
 
-from incrowd.distance_outliers import Cell, Matrix, Setting, Space
+from incrowd.distance_outliers import CellPlaces, Matrix, Setting, Space
 from incrowd.distance_outliers.corners import Closing
 from incrowd.encode import encode
 from incrowd.errors import PolicyError
@@ -269,7 +269,7 @@ def far_counts(space: Space, rows: NDArray[np.int64]) -> list[int]:
     return [space.cloud.far(point, space.radius) for point in space.points(rows)]
 
 
-def cell_of(closing: Closing, cells: Cells) -> Cell:
+def cell_of(closing: Closing, cells: Cells) -> CellPlaces:
     """The one published cell of a column."""
     if cells.sets is not None:
         return closing._set(tuple(cells.sets.of(0).tolist()))

@@ -138,7 +138,7 @@ def test_a_public_table_that_changes_meanwhile_is_noticed(
 ) -> None:
     from incrowd.publishing import large
 
-    real = large._written
+    real = large.written
 
     def changed(*given: object) -> LargeRelease:
         made = real(*given)  # type: ignore[arg-type]
@@ -146,7 +146,7 @@ def test_a_public_table_that_changes_meanwhile_is_noticed(
             file.write("F,q1,chess,33\n")
         return made
 
-    monkeypatch.setattr(large, "_written", changed)
+    monkeypatch.setattr(large, "written", changed)
     with pytest.raises(TableError, match=r"public\.csv changed while the release was made"):
         by_duckdb(tmp_path, "csv")
     assert not (tmp_path / "release").exists()

@@ -83,6 +83,7 @@ def test_releases_are_verified(name: str, tmp_path: Path, monkeypatch: pytest.Mo
     """In pieces of a few rows, from keys in many files; CSV also in memory, by the verifier that is there."""
     monkeypatch.setattr(in_duckdb, "ROWS_AT_ONCE", 23)
     monkeypatch.setattr(in_duckdb, "BYTES_A_CELL", 500_000)
+    monkeypatch.setattr(in_duckdb, "ROWS_A_GROUP", 50)
     sorted_in, real = list[int](), DuckEngine._sort_in_pieces
 
     def counted(engine: DuckEngine, rows: str, piece: str, many: int, *words: Any) -> None:

@@ -16,13 +16,13 @@ from twins import local_search as naive
 from incrowd.algorithms import costs as priced_tables
 from incrowd.algorithms.costs import priced
 from incrowd.algorithms.levels import levels_of
-from incrowd.algorithms.partitions.cells import Block, GrownCells, LevelCells
+from incrowd.algorithms.partitions.cells import GrownCells, LevelCells, PointBlock
 from incrowd.kernels import cells, grow_cells
 
 NEAR = 1e-9
 
 
-def block_of(table: CodeTable, k: int, grown: bool = False, small: bool = True) -> Block:
+def block_of(table: CodeTable, k: int, grown: bool = False, small: bool = True) -> PointBlock:
     """All records of a table; with `small` false, no column has a table of pairs."""
     with pytest.MonkeyPatch.context() as patch:
         if not small:
@@ -31,14 +31,14 @@ def block_of(table: CodeTable, k: int, grown: bool = False, small: bool = True) 
         costs = priced(data, "lm")
         lattice = None if grown else levels_of(data, costs)
         assert grown or lattice is not None
-        return Block(k, costs, lattice, (), np.arange(len(data), dtype=np.int32))
+        return PointBlock(k, costs, lattice, (), np.arange(len(data), dtype=np.int32))
 
 
-def records(block: Block, points: NDArray[np.int64]) -> list[int]:
+def records(block: PointBlock, points: NDArray[np.int64]) -> list[int]:
     return sorted(int(i) for p in points for i in block.members[p])
 
 
-def some_taken(block: Block, data: st.DataObject) -> list[int]:
+def some_taken(block: PointBlock, data: st.DataObject) -> list[int]:
     """Let some points be taken, drawn at random -> the records that are free."""
     m = len(block.free.points)
     taken = np.array(sorted(data.draw(st.sets(st.integers(0, m - 1), max_size=m - 1))), np.int64)

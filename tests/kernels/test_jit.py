@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
 from incrowd.kernels import jit
 
@@ -80,6 +82,28 @@ def test_a_kernel_is_compiled_again_when_a_class_that_it_takes_has_another_name(
         (kernels / "caller.py").write_text(RENAMED.format(name=name), encoding="utf-8")
         answers.append(_asked(kernels))
     assert answers == ["7", "7"]
+
+
+def test_a_borrowed_function_makes_and_returns_no_array() -> None:
+    """Nobody counts who holds it: it would stay for ever, or go while it is used."""
+
+    def add_up(numbers: np.ndarray) -> int:
+        total = 0
+        for i in range(numbers.size):
+            total += numbers[i]
+        return total
+
+    def copied(numbers: np.ndarray) -> int:
+        return numbers.copy().size
+
+    def rest(numbers: np.ndarray) -> np.ndarray:
+        return numbers[1:]
+
+    assert jit.kernel(jit.borrowed(add_up))(np.arange(5)) == 10
+    with pytest.raises(NumbaError, match="NRT required but not enabled"):
+        jit.kernel(jit.borrowed(copied))(np.arange(5))
+    with pytest.raises(NumbaError, match="Only accept returning of array passed into the function"):
+        jit.kernel(jit.borrowed(rest))(np.arange(5))
 
 
 def _asked(kernels: Path) -> str:

@@ -202,7 +202,7 @@ def test_after_kernels_the_usual_methods_compile_nothing() -> None:
     assert said == {"compiled": 0, "folder": str(kept.own_folder())}
     there = {path.name.partition("-")[0] for path in (kept.own_folder() / kept.machine()).iterdir()}
     assert {
-        "csv_cells.number_cells",
+        "csv_cells.number_rows",
         "csv_rows.join_cells",
         "two_way.count_pairs",
     } <= there

@@ -547,3 +547,16 @@ def test_every_role_can_be_given(role: Role) -> None:
     text = PolicyText("").role("x", role.value)
     assert list(text.policy.roles()) == [("x", role)]
     assert text.role("x", KEY_OF_ROLE[role]) == text
+    assert list(text.without(["x"]).policy.roles()) == []
+
+
+def test_columns_that_are_gone_are_no_longer_named_and_comments_stay() -> None:
+    said = (
+        'keep = ["visit"]\nentity = "person"  # whose row it is\n'
+        '[quasi_identifiers]\nage = {type = "numeric"}\n# where they live\n'
+        "zip = {hierarchy = {prefix = [3]}}\n"
+    )
+    text = PolicyText(said).without(["zip", "person", "unheard of"])
+    assert dict(text.policy.roles()) == {"age": Role.QUASI, "visit": Role.KEEP}
+    assert "# where they live" in text.text
+    assert PolicyText(said).without([]).text == said

@@ -17,6 +17,7 @@ from support.requested import Request, classes_of, people, rows_of
 from support.verifier_cases import Case, verified
 from support.written_forms import FORMS
 
+from incrowd import long_work
 from incrowd.algorithms.base import all_methods
 from incrowd.commands.measure import measure
 from incrowd.commands.publish import publish
@@ -24,9 +25,11 @@ from incrowd.commands.verify import verify
 from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
 from incrowd.policy import Policy
+from incrowd.publishing import checking, pipeline
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.data_files import read_rows
 from incrowd.schema import Claim, Column, Kind, Role, Schema
+from incrowd.tables import csv_reader, csv_writer
 
 K = 4
 
@@ -203,3 +206,56 @@ def share(cell: str, domain: set[str]) -> float:
     values = domain if cell == "*" else set(cell.strip("{}").split("|"))
     assert values <= domain
     return (len(values) - 1) / (len(domain) - 1)
+
+
+THREADED = """
+sensitive = ["ill"]
+[quasi_identifiers]
+age = {type = "numeric"}
+zip = {type = "categorical"}
+[privacy]
+k = 4
+"""
+
+
+def threaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A table and a policy; several threads do even the little that there is to do."""
+    for module in (long_work, pipeline):
+        monkeypatch.setattr(module, "WORTH_THREADS", 0)
+    monkeypatch.setattr(checking, "WORTH_READING_AHEAD", 0)
+    monkeypatch.setattr(csv_reader, "WORTH_COMPILED", 0)
+    monkeypatch.setattr(csv_writer, "WORTH_COMPILED", 0)
+    monkeypatch.setattr(csv_reader, "BLOCK", 256)
+    monkeypatch.setattr(csv_writer, "CHUNK", 7)
+    rows = [f"{20 + i * 7 % 50},{i * 5 % 13},{'abc'[i % 3]}" for i in range(150)]
+    table, policy = folder / "t.csv", folder / "p.toml"
+    table.write_text("\n".join(["age,zip,ill", *rows, ""]), encoding="utf-8")
+    policy.write_text(THREADED, encoding="utf-8")
+    return table, policy
+
+
+def test_two_threads_publish_what_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table, policy = threaded(tmp_path, monkeypatch)
+    made = {}
+    for threads in (1, 2, 3):
+        release = publish(table, policy, tmp_path / str(threads), threads=threads)
+        lines = (tmp_path / str(threads) / "data.csv").read_text(encoding="utf-8").splitlines()
+        assert release.verdict.passed
+        made[threads] = (lines[0], sorted(lines), release.verdict.to_dict(), release.to_dict()["loss"])
+    assert made[1] == made[2] == made[3]
+
+
+def test_an_original_that_changes_meanwhile_is_seen_though_it_was_read_ahead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, policy = threaded(tmp_path, monkeypatch)
+    ask = checking.verified
+
+    def later(*given: Any) -> Any:
+        table.write_text(table.read_text(encoding="utf-8").replace(",a", ",b"), encoding="utf-8")
+        return ask(*given)
+
+    monkeypatch.setattr(pipeline, "verified", later)
+    with pytest.raises(Refused, match="private"):
+        publish(table, policy, tmp_path / "out", threads=2)
+    assert not (tmp_path / "out").exists()

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from support.night import NIGHT
 from support.writing_calls import reason_not_to_run, traced
 
 from incrowd import tables
@@ -31,6 +32,7 @@ from incrowd.engines.resources import Resources
 from incrowd.errors import InputError, NotVerified
 from incrowd.policy import Policy
 from incrowd.publishing.large import publish_large
+from incrowd.publishing.large_series import publish_large_next
 from incrowd.publishing.pipeline import Form, publish_next, publish_to
 from incrowd.publishing.series import Continued
 from incrowd.release import stage
@@ -111,7 +113,10 @@ def _publish(table: Path, order: Order) -> None:
     source = table.with_name(order.get("source", table.name))
     form = Form(order.get("format", "csv"), order.get("typed", False), order["replace"])
     policy = POLICIES[order.get("policy", "plain")]
-    if order.get("engine"):
+    if order.get("engine") and policy.series is not None:
+        after = Continued(Path(order["after"]) if "after" in order else None)
+        publish_large_next(source, policy, order["out"], after, form, Resources(512_000_000, 1))
+    elif order.get("engine"):
         publish_large(source, policy, order["out"], form, Resources(512_000_000, 1))
     elif "after" in order:
         publish_next(source, policy, order["out"], Continued(Path(order["after"])), form)
@@ -314,24 +319,62 @@ def test_the_counting_sees_what_a_run_writes_elsewhere(tmp_path: Path) -> None:
     assert traced(lambda: stray.write_text("x"), 2).last == "write"
 
 
+@pytest.mark.parametrize("engine", [False, True] if NIGHT else [False], ids=str)
 def test_killed_anywhere_release_ledger_and_mark_are_all_there_or_none(
-    tmp_path: Path, server: Server
+    tmp_path: Path, server: Server, engine: bool
 ) -> None:
-    """The next release of a series: a kill leaves the old state or the new one."""
+    """The next release of a series, in memory or with DuckDB: a kill leaves the old state or the new one."""
     first, out = tmp_path / "first", tmp_path / "out"
-    server.run(first, policy="series")
+    how: Order = {"engine": True, "source": "table.parquet"} if engine else {}
+    server.run(first, policy="series", **how)
     killed = 0
     for at in range(1, 1000, STEP):
-        end = server.run(out, at=at, policy="series", after=str(first))
+        end = server.run(out, at=at, policy="series", after=str(first), **how)
         killed += end["killed"]
         sweep(tmp_path)
         there = [out.exists(), audit_folder(out).exists(), (audit_folder(first) / SUCCESSOR).exists()]
         assert all(there) or not any(there)
         if out.exists():
-            assert_one_run(out, server.table, SERIES)
+            assert_one_run(out, server.table.with_name(how.get("source", server.table.name)), SERIES)
             break
     assert killed > 10
     assert out.exists()
+
+
+@pytest.mark.usefixtures("_counted")
+def test_killed_at_a_call_that_writes_the_next_release_of_a_series_is_whole_or_none(
+    tmp_path: Path, server: Server
+) -> None:
+    """Release, ledger and the mark in the parent's audit: all new, or all old and the parent as it was."""
+    spare = tmp_path / "spare"
+    order: Order = {"policy": "series"}
+    spare.mkdir()
+    server.run(spare / "first", **order)
+    shutil.copytree(spare, tmp_path / "kept")
+    whole = server.run(spare / "out", call=0, after=str(spare / "first"), **order)
+    assert not whole["killed"]
+    released = killed = 0
+    for call in sampled(whole["calls"], KILLS):
+        parent = tmp_path / str(call)
+        shutil.copytree(tmp_path / "kept", parent)
+        first, out = parent / "first", parent / "out"
+        killed += server.run(out, call=call, after=str(first), **order)["killed"]
+        assert server.left_elsewhere() == []
+        sweep(parent)
+        assert not stages(parent)
+        mark = audit_folder(first) / SUCCESSOR
+        there = [out.exists(), audit_folder(out).exists(), mark.exists()]
+        assert all(there) or not any(there)
+        if out.exists():
+            assert_one_run(out, server.table, SERIES)
+            assert json.loads(mark.read_text())["folder"] == "out"
+            mark.unlink()
+            released += 1
+        for name in ("first", "first.audit"):
+            assert contents(parent / name) == contents(tmp_path / "kept" / name)
+        shutil.rmtree(parent)
+    assert killed > 0
+    assert released > 0, "no kill came after the commit: the calls were badly counted"
 
 
 # Kills at every operation that Python announces: the same where calls cannot be counted

@@ -11,7 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.reports.chart import Chart, ChartLine
-from incrowd.reports.svg import BOTTOM, DASHES, HEIGHT, LEFT, MARKERS, RIGHT, TOP, WIDTH, Frame, ticks
+from incrowd.reports.svg import (
+    BOTTOM,
+    DASHES,
+    HEIGHT,
+    LEFT,
+    MARKERS,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Frame,
+    number,
+    text_width,
+    ticks,
+)
 
 SPACE = "{http://www.w3.org/2000/svg}"
 OURS = ChartLine("forest", ((5, 0.89), (10, 1.25), (15, 1.42), (20, 1.51)), 1)
@@ -152,3 +165,11 @@ def test_a_band_lies_around_its_line_and_inside_the_frame() -> None:
         ChartLine("x", ((1, 1), (2, 2)), band=((0, 1),))
     with pytest.raises(ValueError, match="must be numbers"):
         ChartLine("x", ((1, 1),), band=((0, math.inf),))
+
+
+@pytest.mark.parametrize("highest", [0.9, 9000, 4_000_000])
+def test_long_numbers_leave_room_for_the_label_of_their_axis(highest: float) -> None:
+    frame = Chart("Checks", "people", "asked", (ChartLine("ExpC", ((1, 1), (2, highest))),)).frame()
+    longest = max(text_width(number(value), 13) for value in frame.y_ticks)
+    assert frame.area.left - 8 - longest >= 24
+    assert (frame.area.left == LEFT) == (highest < 1000)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from incrowd.reports.frontier import POLICY, FrontierChart, FrontierPoint
-from incrowd.reports.labels import FAR, Box, Wanted, placed
+from incrowd.reports.labels import FAR, Box, WantedLabel, placed
 from incrowd.reports.svg import text_width
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -62,11 +62,11 @@ def test_no_words_stand_on_others_or_outside(shown: list[FrontierPoint], narrow:
 
 
 sizes = st.floats(10, 120)
-wanted = st.builds(Wanted, x=st.floats(0, 300), y=st.floats(0, 200), width=sizes, height=st.just(12.0))
+wanted = st.builds(WantedLabel, x=st.floats(0, 300), y=st.floats(0, 200), width=sizes, height=st.just(12.0))
 
 
 @given(st.lists(wanted, max_size=30), st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), max_size=30))
-def test_labels_are_inside_and_apart(labels: list[Wanted], marks: list[tuple[float, float]]) -> None:
+def test_labels_are_inside_and_apart(labels: list[WantedLabel], marks: list[tuple[float, float]]) -> None:
     area = Box(0, 0, 300, 200)
     found = placed(labels, area, [Box.around(x, y, 5) for x, y in marks])
     there = [box for box in found if box is not None]
@@ -79,13 +79,13 @@ def test_labels_are_inside_and_apart(labels: list[Wanted], marks: list[tuple[flo
 
 
 @given(st.lists(wanted, max_size=7))
-def test_a_few_labels_all_find_room(labels: list[Wanted]) -> None:
+def test_a_few_labels_all_find_room(labels: list[WantedLabel]) -> None:
     """14 lines, and one that stands beside its point takes two of them at most."""
     assert None not in placed(labels, Box(0, 0, 300, 200))
 
 
 def test_words_that_moved_have_a_line_to_their_point() -> None:
-    same = [Wanted(150, 100, 80, 12)] * 12
+    same = [WantedLabel(150, 100, 80, 12)] * 12
     found = placed(same, Box(0, 0, 300, 200))
     far = [box for box in found if box is not None and box.distance(150, 100) > FAR]
     assert far

@@ -12,7 +12,7 @@ from scipy import stats
 
 from incrowd.reproduce.judging import Claim, Tables, judged
 from incrowd.reproduce.rules import Verdict, above, all_of, below, exact, not_run, unbroken, within
-from incrowd.reproduce.samples import Estimate, difference, ratio, shares, steps, student
+from incrowd.reproduce.samples import MeanOfSamples, difference, ratio, shares, steps, student
 
 HELD, NOT_HELD, UNDECIDED, FALSE = Verdict
 
@@ -24,7 +24,7 @@ def test_student_is_scipys(level: float, freedom: int) -> None:
 
 @given(st.lists(st.integers(-80, 80).map(lambda eighths: eighths / 8), min_size=2, max_size=12))
 def test_an_interval_is_scipys(samples: list[float]) -> None:
-    ours = Estimate.of("", samples)
+    ours = MeanOfSamples.of("", samples)
     error = stats.sem(samples)
     low, high = stats.t.interval(0.95, len(samples) - 1, stats.tmean(samples), error) if error else (0.0, 0.0)
     if error:
@@ -35,7 +35,7 @@ def test_an_interval_is_scipys(samples: list[float]) -> None:
 
 
 def test_one_sample_has_no_interval() -> None:
-    ours = Estimate.of("k=5", [2.0])
+    ours = MeanOfSamples.of("k=5", [2.0])
     assert (ours.low, ours.high) == (-inf, inf)
     assert ours.to_dict() == {"at": "k=5", "mean": 2.0, "low": None, "high": None, "samples": 1}
 

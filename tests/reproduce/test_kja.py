@@ -64,7 +64,7 @@ from incrowd.reproduce.kja.trials import (
     JoinPoint,
     JoinSample,
     JoinSetting,
-    Population,
+    PeopleSource,
     SmallestFirst,
     perimeters,
     queries_for,
@@ -108,14 +108,14 @@ def places(data: Microdata) -> list[tuple[float, ...]]:
 # Points
 
 
-def few_values(rows: Sequence[Sequence[int]]) -> Population:
+def few_values(rows: Sequence[Sequence[int]]) -> PeopleSource:
     """People with numbers below 6, of which some lie far apart."""
     places = np.array([-7.0, 0.0, 1.0, 2.0, 5.0, 40.0])
     domains = tuple(
         Attribute(f"a{j}", Kind.NUMERIC, Shape.RANGE, tuple(f"{x:.0f}" for x in places), places)
         for j in range(len(rows[0]))
     )
-    return Population("TEST", domains, np.array(rows, np.int32))
+    return PeopleSource("TEST", domains, np.array(rows, np.int32))
 
 
 ROWS = st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=32, max_size=32)

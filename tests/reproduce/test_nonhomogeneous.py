@@ -439,7 +439,7 @@ def test_a_table_that_is_not_there_is_skipped_and_without_any_the_examples_are_l
     ):
         found = nonhomogeneous.reproduce(True, folder, unwatched)
         assert any(why in each for each in found.skipped)
-        judged_now = {each.id for each in found.judged if each.verdict != Verdict.UNDECIDED}
+        judged_now = {each.id for each in found.statements if each.verdict != Verdict.UNDECIDED}
         assert "nonhomogeneous.table3" in judged_now
         assert not [name for name in judged_now if name.startswith("nonhomogeneous.figure9")]
         assert found.markdown()

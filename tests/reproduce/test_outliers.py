@@ -28,7 +28,7 @@ from incrowd.models.plain import PlainGuard
 from incrowd.reproduce.outliers import examples
 from incrowd.reproduce.outliers import figures as outliers
 from incrowd.reproduce.outliers.claims import CENSUS, CLAIMS
-from incrowd.reproduce.outliers.scale import FULL, PRINTED_D, Measured, OutlierScale
+from incrowd.reproduce.outliers.scale import FULL, PRINTED_D, MeasuredPoints, OutlierScale
 from incrowd.reproduce.outliers.trials import (
     EXPC,
     GNOF,
@@ -272,12 +272,14 @@ def described(name: str, at: OutlierSetting) -> GroupingPoint:
     return GroupingPoint(taken, 9, size, at.n // 1000, 0, 0, lost, lost, taken, taken)  # type: ignore[arg-type]
 
 
-def measured(change: Callable[[str, OutlierSetting, GroupingPoint], GroupingPoint] | None = None) -> Measured:
+def measured(
+    change: Callable[[str, OutlierSetting, GroupingPoint], GroupingPoint] | None = None,
+) -> MeasuredPoints:
     points = {}
     for name, at in SCALE.asked():
         point = described(name, at)
         points[name, at] = point if change is None else change(name, at, point)
-    return Measured(SCALE, points)
+    return MeasuredPoints(SCALE, points)
 
 
 def test_the_paper_as_it_describes_itself_holds() -> None:
@@ -422,7 +424,7 @@ def test_without_the_census_or_its_hierarchies_examples_are_judged_and_all_else_
     levels = "levels of SEX: acs2024_census/hierarchies/SEX.csv is not in"
     for folder, says in ((None, "no folder of real tables was named"), (tmp_path, levels)):
         found = outliers.reproduce(True, folder, unwatched)
-        exact, open_one = found.judged
+        exact, open_one = found.statements
         assert (exact.verdict, open_one.verdict) == (Verdict.FALSE, Verdict.UNDECIDED)
         assert says in open_one.reason
         assert says in found.skipped[0]

@@ -52,7 +52,7 @@ from incrowd.reproduce.revisited.trials import (
     trial,
 )
 from incrowd.reproduce.rules import Finding, Verdict
-from incrowd.reproduce.samples import Estimate
+from incrowd.reproduce.samples import MeanOfSamples
 from incrowd.reproduce.trial import loss, rows_of
 
 GOLDEN = vectors("revisited")["table1"]
@@ -261,7 +261,7 @@ def test_a_broken_algorithm_turns_its_bound_red(monkeypatch: pytest.MonkeyPatch)
 
 def test_what_cannot_be_compared_is_undecided(outcome: Outcome) -> None:
     """The printed numbers are not those of a small ART, and other tables were not there."""
-    by_name = {each.id: each for each in outcome.judged}
+    by_name = {each.id: each for each in outcome.statements}
     assert by_name["revisited.table1.em.best.art"].reason == "needs 5,000 records: fewer lose more"
     assert by_name["revisited.order.adt"].reason == "ADT: a test"
     assert by_name["revisited.same.best"].verdict == Verdict.UNDECIDED
@@ -269,7 +269,7 @@ def test_what_cannot_be_compared_is_undecided(outcome: Outcome) -> None:
 
 def test_degrees_above_twice_k_are_a_counterexample(outcome: Outcome, small: LossTrials) -> None:
     """Said of all graphs; by hand: how many rows each record fits."""
-    found = next(each for each in outcome.judged if each.id == "revisited.degrees.art")
+    found = next(each for each in outcome.statements if each.id == "revisited.degrees.art")
     assert found.verdict == Verdict.FALSE
     data, point = art(SMALL, 1), small.graphs["ART", 5][0]
     rows = rows_of(data, KK_ALGORITHMS[EXPANSION](data, 5, "lm"))
@@ -339,7 +339,7 @@ def test_the_json_has_every_number(outcome: Outcome, small: LossTrials) -> None:
 
 def test_the_page_has_the_table_the_statements_and_the_pictures(outcome: Outcome, small: LossTrials) -> None:
     page = outcome.markdown()
-    first = Estimate.of("", small.line("ART", "EM", FOREST)["EM k=5"])
+    first = MeanOfSamples.of("", small.line("ART", "EM", FOREST)["EM k=5"])
     assert f"| ART EM | forest | {first.mean:.3f} ± {first.high - first.mean:.3f} / 0.89 |" in page
     assert f"![Figure 2: ART, EM, {SMALL} records](figure2-art.svg)" in page
     assert "Skipped: ADT: a test." in page
@@ -463,7 +463,9 @@ def test_without_real_tables_art_alone_is_run(monkeypatch: pytest.MonkeyPatch, t
     for folder, why in folders if NIGHT else folders[:1]:
         found = papers.reproduce("revisited", data=folder, watch=unwatched)
         assert [why in text for text in found.skipped] == [True, folder is None]
-        assert [each.verdict for each in found.judged if each.id.endswith(".adt")] == [Verdict.UNDECIDED] * 21
+        assert [each.verdict for each in found.statements if each.id.endswith(".adt")] == [
+            Verdict.UNDECIDED
+        ] * 21
         assert {each["data"] for each in found.facts["trials"]} == {"ART"}
         assert len(found.facts["sizes"]) == 2 * 3 * 4
 

@@ -21,7 +21,7 @@ from incrowd.commands.publish import publish
 from incrowd.errors import InputError
 from incrowd.policy import Policy
 from incrowd.studio import releases
-from incrowd.studio.attack_rows import attack_rows, widest
+from incrowd.studio.attack_rows import MOST_SHOWN, attack_rows, remarks, unpromised, widest
 from incrowd.studio.project import TableFile, opened
 from incrowd.studio.questions.check import question_sql
 from incrowd.studio.views import check
@@ -390,6 +390,35 @@ def test_marks_of_attacks_lie_on_one_scale() -> None:
     assert [row["outcome"] for row in rows] == ["broken", "inconclusive", "held"]
     assert (rows[0]["mark"], rows[0]["line"], rows[2]["line"]) == (16.0, 8.0, 80.0)
     assert widest([]) == 1.0
+
+
+def told(name: str, share: float, guess: float, limit: float | None = None, **details: int) -> dict[str, Any]:
+    """A result as a job keeps it, as far as remarks read it."""
+    attack = {"won": 100 * share, "tried": 100, "share": share, "low": share, "high": share, "exact": True}
+    outcome = "no bound" if limit is None else "held"
+    both = {"attack": attack, "guess": {"share": guess, "tried": 100}, "details": details}
+    return {"name": name, "limit": limit, "outcome": outcome, **both}
+
+
+def test_what_is_learnt_of_sensitive_values_is_said_where_nothing_is_promised() -> None:
+    some = [
+        told("homogeneity-drug", 0.99, 0.98, persons_with_one_value=70),
+        told("homogeneity-cost", 0.4, 0.1, persons_with_one_value=0),
+        told("homogeneity-visit", 0.5, 0.1, limit=0.5),
+    ]
+    (said,) = remarks({"attacks": some, "k": 10})
+    assert "Most is learnt of cost" in said
+    assert "right for 40.0 % of people, the commonest value of the table for 10.0 %" in said
+    assert "In 1 sensitive column" in said
+    assert "up to 70 people" in said
+    assert remarks({"attacks": some[2:], "k": 10}) == []
+    assert remarks({"attacks": [told("homogeneity-cost", 0.1, 0.1)], "k": 10}) == []
+
+
+def test_of_many_attacks_without_a_bound_those_are_shown_that_gain_most() -> None:
+    many = [told(f"skewness-c{n}", n / 1000, 0.0) for n in range(MOST_SHOWN + 7)]
+    shown = unpromised([*many, told("degree", 0.9, 0.0, limit=0.9)])
+    assert [each["name"] for each in shown] == [f"skewness-c{n}" for n in range(MOST_SHOWN + 6, 6, -1)]
 
 
 LOOKS = [(width, dark) for width in (1280, 400, 320) for dark in (False, True)]

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.studio_browser import Surfer
 from support.studio_commands import run_shown
 from support.studio_visitor import Visitor, patients
 
+from incrowd.commands.comparison import MEASURES, Trial, TrialResult
 from incrowd.errors import InputError
 from incrowd.policy import Policy
 from incrowd.studio.jobs import CANCELLED, DONE, Job
+from incrowd.studio.questions.compare import trade_off
 from incrowd.studio.views.compare import Compared, wanted_ks, wanted_ls
 
 QUICK = ["mondrian", "topdown", "ring"]
@@ -104,6 +108,65 @@ def test_parts_are_the_trials_of_the_result(compared: Visitor) -> None:
     assert len(while_running.trials) == len(at_the_end) == 6
     for trial in while_running.trials:
         assert {**trial, "frontier": None} == {**at_the_end[trial["id"]], "frontier": None}
+
+
+def test_quick_methods_are_tried_first_and_of_these_the_own(tmp_path: Path) -> None:
+    patients(tmp_path, 60)
+    with Visitor(tmp_path) as visitor:
+        visitor.open("patients.csv")
+        compare(visitor, method=["topdown"], k="10")
+        visitor.post("/compare/use", trial="topdown-k10")
+        job = compare(visitor, method=["single", "mondrian", "topdown"], k="10")
+        assert job.asked["methods"] == ["topdown", "mondrian", "single"]
+
+
+METHODS = ("mondrian", "hilbert", "ring", "anatomy")
+PLACES = st.lists(
+    st.tuples(st.sampled_from(METHODS), st.integers(2, 5), st.sampled_from([None, 2]), st.integers(1, 4)),
+    min_size=1,
+    max_size=8,
+    unique_by=lambda place: place[:3],
+)
+
+
+@given(PLACES)
+def test_what_is_as_safe_and_loses_less_is_named(places: list[tuple[str, int, int | None, int]]) -> None:
+    """Each trial is (method, k, l, loss), and its risk is 1/k; only classes are compared with classes."""
+    found = [
+        Trial(name, k, level, TrialResult(0.1, 100, 9, k, 0, 1 / k, 1 / k, dict.fromkeys(MEASURES, loss / 4)))
+        for name, k, level, loss in places
+    ]
+    said = [trial.to_dict(False) for trial in found]
+    kind = {"mondrian": "classes", "hilbert": "classes", "ring": "rows", "anatomy": "buckets"}
+    for trial, (name, k, level, loss) in zip(found, places, strict=True):
+        weighed = trade_off(None, said, "gcp", ("none", 2, None), chosen=trial.id)
+        able = [
+            (other[3], one.id)
+            for other, one in zip(places, found, strict=True)
+            if other[1] >= k and other[2] == level and other[3] < loss and kind[other[0]] == kind[name]
+        ]
+        least = min(able)[0] if able else None
+        assert weighed["better"] in {id for loss, id in able if loss == least} | ({""} if not able else set())
+        assert not weighed["better"] or trial.id not in weighed["frontier"]
+
+
+def test_a_trial_that_another_beats_names_it(compared: Visitor) -> None:
+    trials = latest(compared).result["trials"]
+    beaten = [
+        (one, other)
+        for one in trials
+        for other in trials
+        if other["k"] >= one["k"]
+        and other["risk"] <= one["risk"]
+        and other["loss"]["gcp"] < one["loss"]["gcp"]
+        and "ring" not in (one["method"], other["method"])  # it promises something else
+    ]
+    assert beaten
+    page = compared.get(f"/compare?trial={beaten[0][0]['id']}").text
+    assert "As safe, and loses less:" in page
+    assert "Not on the frontier: another trial beats it" in page
+    best = min(trials, key=lambda trial: trial["loss"]["gcp"])
+    assert "As safe, and loses less:" not in compared.get(f"/compare?trial={best['id']}").text
 
 
 @pytest.mark.parametrize("limit", [2, 7, 10, 1000])
@@ -251,7 +314,7 @@ def test_cancel_keeps_finished_trials_and_none_is_made_again(tmp_path: Path) -> 
         running = visitor.run(first_part, visitor)
         page = visitor.get("/compare").text  # the same after the page is loaded again
         assert f'data-job="{running.id}"' in page
-        assert "<a id='wide-mondrian-k5'" in page
+        assert "<a id='wide-mondrian-k10'" in page  # the policy's own k comes first
         visitor.post(f"/jobs/{running.id}/cancel")
         job = visitor.wait_for_job("compare")
         assert job.state == CANCELLED

@@ -116,7 +116,7 @@ def test_what_is_refused_here_is_what_publishing_refuses(at_table: Visitor, tmp_
 
 
 def test_a_method_that_does_not_keep_it_is_said_and_the_choice_stays(at_table: Visitor) -> None:
-    text = at_table.policy.read_text().replace('method = "cells"', 'method = "kk"')
+    text = at_table.policy.read_text().replace('method = "cells"', 'method = "one-k"')
     at_table.policy.write_text(text)
     at_table.post("/outside", which="theirs")
     page = change(at_table, l="3")

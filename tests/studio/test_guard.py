@@ -15,7 +15,7 @@ from support.studio_visitor import BROWSER, ORIGIN, PORT, Visitor
 
 from incrowd.studio import links
 from incrowd.studio.app import build
-from incrowd.studio.guard import MOST_FORM_BYTES, Guard, Turned
+from incrowd.studio.guard import MOST_FORM_BYTES, RequestGuard, Turned
 
 GOOD_HOST = f"127.0.0.1:{PORT}"
 HOSTS = {
@@ -142,7 +142,7 @@ def test_odd_paths_lead_nowhere(at_table: Visitor) -> None:
 )
 def test_a_path_that_can_be_read_in_two_ways_is_refused(raw: bytes, visitor: Visitor) -> None:
     """As it comes over the wire: clients of tests tidy paths up."""
-    guard = Guard(build(visitor.studio), visitor.studio.keys)
+    guard = RequestGuard(build(visitor.studio), visitor.studio.keys)
     headers = [(b"host", GOOD_HOST.encode()), *((k.encode(), v.encode()) for k, v in BROWSER.items())]
     scope = {
         "type": "http",

@@ -108,7 +108,7 @@ def test_a_file_is_put_into_the_import(surfer: Surfer, tmp_path: Path) -> None:
         page.click('form:has(#import-text) button:has-text("See how it fits")')
         page.wait_for_selector("text=Every value is there")
         page.wait_for_selector("#coverage:focus")
-        page.click("#coverage >> text=Replace")
+        page.click("#coverage button:has-text('Replace')")
         page.wait_for_selector("text=Now published as nodes")
 
 

@@ -40,17 +40,20 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_a_bench_that_dies_is_opened_again(at_table: Visitor) -> None:
-    for role in ("drop", "keep"):
-        pid = at_table.studio.bench.pid
-        assert pid is not None
-        os.kill(pid, signal.SIGKILL)
-        page = at_table.post(f"/columns/{at_table.column('zip')}", role=role).text
-        assert re.search(r"[1-9][0-9]*</p><p>of 400 people are", page)  # counted again, from the table
-        assert "had ended, and was opened again" in page
-        assert at_table.studio.bench.pid not in (None, pid)
-        at_table.post("/undo")
-    assert at_table.studio.bench.died == 2
+def test_a_bench_that_dies_is_opened_again(tmp_path: Path) -> None:
+    patients(tmp_path)
+    with Visitor(tmp_path, processes=True) as visitor:
+        visitor.open("patients.csv")
+        for role in ("drop", "keep"):
+            pid = visitor.studio.bench.pid
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+            page = visitor.post(f"/columns/{visitor.column('zip')}", role=role).text
+            assert re.search(r"[1-9][0-9]*</p><p>of 400 people are", page)  # counted again, from the table
+            assert "had ended, and was opened again" in page
+            assert visitor.studio.bench.pid not in (None, pid)
+            visitor.post("/undo")
+        assert visitor.studio.bench.died == 2
 
 
 def test_what_every_page_asks_is_never_forgotten_and_asked_once_at_a_time() -> None:

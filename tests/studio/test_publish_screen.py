@@ -20,8 +20,9 @@ from support.studio_visitor import Visitor, patients
 
 from incrowd.errors import InputError
 from incrowd.policy import Policy
+from incrowd.schema import CHECKS
 from incrowd.studio.jobs import CANCELLED, DONE, INTERRUPTED, REFUSED, Job
-from incrowd.studio.releases import CHECKS, wanted_name
+from incrowd.studio.releases import wanted_name
 
 HEAVY = 12_000
 RELEASE, LOSS = "The release of this policy", "The loss by column of the last release"
@@ -301,6 +302,14 @@ def test_the_same_policy_for_a_new_table_tells_what_no_longer_fits(at_table: Vis
     assert "This does not fit yet" in text
     at_table.get("/publish")
     assert "has a project already" in at_table.post("/publish/next", file="0").text
+    before = at_table.policy.read_text()
+    assert "Take zip out of the policy" in text_of(at_table.get("/columns"))
+    at_table.post("/columns/absent")
+    assert "zip" not in dict(Policy.load(at_table.policy).roles())
+    assert "which the table does not have" not in text_of(at_table.get("/publish"))
+    assert "the table has every column" in at_table.post("/columns/absent").text
+    at_table.post("/undo")
+    assert at_table.policy.read_text() == before
 
 
 def test_checks_are_those_that_are_documented() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from incrowd.errors import InputError
 from incrowd.policy import PolicyText
 from incrowd.studio.project import Project, TableFile, opened
-from incrowd.studio.session import OUTSIDE, Conflict, ReadOnly, Session
+from incrowd.studio.session import OUTSIDE, Conflict, ReadOnly, StudioSession
 
 FIRST = """\ufeff# written by hand; stays
 keep = [
@@ -34,8 +34,8 @@ def project(folder: Path) -> Project:
     return opened(folder / "t.incrowd", TableFile(folder / "t.csv"))
 
 
-def begun(folder: Path, text: str = FIRST) -> Session:
-    session = Session(project(folder))
+def begun(folder: Path, text: str = FIRST) -> StudioSession:
+    session = StudioSession(project(folder))
     session.begin(text)
     return session
 
@@ -63,7 +63,7 @@ def test_any_edits_then_undo_all_give_the_first_bytes(edits: list[tuple[str, obj
             elif what == "redo":
                 session.redo()
             elif what == "restart":
-                session = Session(session.project)
+                session = StudioSession(session.project)
             else:
                 text = PolicyText(session.text)
                 if what == "role":
@@ -86,7 +86,7 @@ def test_any_edits_then_undo_all_give_the_first_bytes(edits: list[tuple[str, obj
         assert session.text == last
 
 
-def _steps(session: Session) -> list[Path]:
+def _steps(session: StudioSession) -> list[Path]:
     return sorted(session.project.inside("history").glob("0*.json"))
 
 
@@ -97,7 +97,7 @@ def test_a_choice_after_undo_opens_a_branch_and_keeps_the_other(tmp_path: Path) 
     assert session.redoes == "two"
     session.write("a = 3\n", "three")
     assert (session.undoes, session.redoes, session.branches) == ("three", "", 1)
-    again = Session(session.project)
+    again = StudioSession(session.project)
     assert (again.undoes, again.redoes, again.branches, again.text) == ("three", "", 1, "a = 3\n")
     assert [json.loads(path.read_bytes())["text"] for path in _steps(again)] == [
         "a = 1\n",
@@ -116,7 +116,7 @@ def test_a_crash_between_the_writes_of_one_choice_loses_nothing(left_out: str, t
     where.write_bytes(before)
     if left_out == "where and policy":
         session.project.policy.write_text("a = 2\n")
-    after = Session(session.project)
+    after = StudioSession(session.project)
     assert after.outside() is None
     assert after.text == ("a = 3\n" if left_out == "where" else "a = 2\n")
     assert after.undo()
@@ -129,7 +129,7 @@ def test_a_crash_in_an_undo_is_followed_too(tmp_path: Path) -> None:
     session = begun(tmp_path, "a = 1\n")
     session.write("a = 2\n", "two")
     session.project.policy.write_text("a = 1\n")  # undone on disk, not yet noted
-    after = Session(session.project)
+    after = StudioSession(session.project)
     assert (after.text, after.redoes, after.outside()) == ("a = 1\n", "two", None)
 
 
@@ -160,7 +160,7 @@ def test_mine_can_count_and_theirs_is_kept(tmp_path: Path) -> None:
 
 def test_the_second_opener_only_looks(tmp_path: Path) -> None:
     session = begun(tmp_path, "a = 1\n")
-    second = Session(opened(session.project.folder))
+    second = StudioSession(opened(session.project.folder))
     assert second.project.read_only
     assert second.text == "a = 1\n"
     for change in (
@@ -203,4 +203,4 @@ def test_a_policy_that_is_no_text_is_refused(tmp_path: Path) -> None:
     found = project(tmp_path)
     found.policy.write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="not UTF-8"):
-        Session(found)
+        StudioSession(found)

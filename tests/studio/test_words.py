@@ -10,6 +10,7 @@ import pytest
 from support.places import ROOT, TESTS
 
 from incrowd.algorithms.base import all_methods
+from incrowd.attacks.registry import attacks
 from incrowd.long_work import STEPS
 from incrowd.schema import Kind, Role
 from incrowd.studio import views, words
@@ -50,6 +51,13 @@ def test_every_role_kind_and_step_has_a_word() -> None:
     assert set(STEPS) <= set(words.STEPS)
     assert set(words.METHODS) <= set(all_methods())
     assert len(set(words.METHODS.values())) == len(words.METHODS)  # or nobody could choose by them
+
+
+def test_every_attack_has_words() -> None:
+    assert set(words.ATTACKS) == {attack.name for attack in attacks()}
+    assert len(set(words.ATTACKS.values())) == len(words.ATTACKS)
+    for name in ("degree", "corruption-1", "background-2-diagnosis", "outliers nearby", "series-linking"):
+        assert words.attack_words(name)
 
 
 def test_the_addresses_of_the_docs_are_those_of_the_program() -> None:

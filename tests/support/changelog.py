@@ -20,16 +20,19 @@ _VERSION = re.compile(r"[0-9]+\.[0-9]+(?:\.[0-9]+)?(?:(?:a|b|rc)[0-9]+)?")
 _PART = re.compile(r"^## (\S+)", re.MULTILINE)
 
 
-def must_publish_again(text: str) -> bool:
-    """Does the text tell somebody to publish again?"""
+def who_publishes_again(text: str) -> list[str]:
+    """The sentences of a text that tell somebody to publish again."""
     sentences = re.split(r"(?<=[.;])\s+", " ".join(text.split()))
-    return any(_AGAIN.search(sentence) and not _NOBODY.search(sentence) for sentence in sentences)
+    return [sentence for sentence in sentences if _AGAIN.search(sentence) and not _NOBODY.search(sentence)]
 
 
 def entry(text: str) -> str:
-    """The text of a file as an entry of a list; whom it tells to publish again sees it first."""
-    mark = MARK if must_publish_again(text) else ""
-    return "* " + mark + text.strip().replace("\n", "\n  ") + "\n"
+    """The text of a file as an entry of a list; whom it tells to publish again sees it first.
+
+    Links lead from changelog.d, and the changelog lies one folder higher.
+    """
+    mark = MARK if who_publishes_again(text) else ""
+    return "* " + mark + text.strip().replace("](../", "](").replace("\n", "\n  ") + "\n"
 
 
 def fragments(folder: Path) -> dict[str, list[Path]]:
@@ -70,6 +73,15 @@ def entries_of(part: str) -> dict[str, list[str]]:
     return found
 
 
+def _who(entries: dict[str, list[str]]) -> list[str]:
+    """What whoever holds a release reads first: every sentence that tells somebody to publish again."""
+    texts = [text.removeprefix("* ").removeprefix(MARK) for kind in KINDS for text in entries[kind]]
+    told = [sentence for text in texts for sentence in who_publishes_again(text)]
+    if not told:
+        return ["Nobody must publish again.\n"]
+    return ["Who must publish again:\n\n", *(f"* {sentence[0].upper()}{sentence[1:]}\n" for sentence in told)]
+
+
 def folded(page: str, version: str, date: str, news: dict[str, list[str]]) -> str:
     """The page with the news of a version, newest version first."""
     if not _VERSION.fullmatch(version):
@@ -79,9 +91,7 @@ def folded(page: str, version: str, date: str, news: dict[str, list[str]]) -> st
     entries = {kind: known[kind] + [entry(text) for text in news[kind]] for kind in KINDS}
     for kind in KINDS:  # who must act reads these first
         entries[kind].sort(key=lambda text: MARK not in text)
-    again = sum(MARK in text for texts in entries.values() for text in texts)
-    told = f"{again} changes begin with {MARK.strip()}" if again else "nobody"
-    lines = [f"## {version} ({date})\n\nWho must publish again: {told}\n"]
+    lines = [f"## {version} ({date})\n\n", *_who(entries)]
     lines += [f"\n### {kind.capitalize()}\n{''.join(entries[kind])}" for kind in KINDS if entries[kind]]
     return before + "".join(lines) + ("\n" + after if after else "")
 

@@ -109,6 +109,7 @@ def visit(surfer: Surfer) -> None:
         for waits in (".verdict.good", "table.attacks"):
             page.click(".foot .btn.main")
             page.wait_for_selector(waits, timeout=300_000)
+            page.wait_for_selector("[data-job]", state="detached", timeout=300_000)  # all of them are there
         camera.shot(
             "Check: verify again, also a release from elsewhere; attack it", "check", to=".verdict.good"
         )

@@ -29,11 +29,12 @@ from support.places import DATA
 from incrowd import long_work
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
-from incrowd.kernels.csv_cells import number_cells
 from incrowd.schema import Kind
 from incrowd.tables import (
     as_frame,
     csv_reader,
+    csv_scan,
+    csv_words,
     csv_writer,
     protected,
     read,
@@ -42,7 +43,8 @@ from incrowd.tables import (
     write_csv,
     write_parquet,
 )
-from incrowd.tables.parquet_writer import Members, Span
+from incrowd.tables.csv_scan import WORD, Scanned, Scanner
+from incrowd.tables.parquet_writer import Members, TypedSpan
 from incrowd.tables.texts import column_of, float_text
 from incrowd.verifier.columns import restored
 
@@ -237,42 +239,109 @@ def test_first_rows_agree_with_a_search(texts: list[str]) -> None:
     cells = [text.encode() for text in texts]
     ends = np.cumsum([len(cell) for cell in cells], dtype=np.int32)
     starts = np.concatenate(([0], ends[:-1])).astype(np.int32)
-    buffer = np.frombuffer(b"".join(cells) + bytes(csv_reader.PADDING), dtype=np.uint8)
-    first = csv_reader.first_rows(buffer, starts, ends)
+    buffer = np.frombuffer(b"".join(cells) + bytes(csv_words.PADDING), dtype=np.uint8)
+    first = csv_words.first_rows(buffer, starts, ends)
     assert first.tolist() == [cells.index(cell) for cell in cells]
-    codes, leads = csv_reader.numbered(first)
+    codes, leads = csv_words.numbered(first)
     assert [cells[leads[code]] for code in codes] == cells
     assert leads.tolist() == sorted(set(first.tolist()))
-    compiled = csv_reader.by_kernel(buffer, starts, ends)
-    assert [part.tolist() for part in compiled] == [codes.tolist(), leads.tolist()]
 
 
 def test_cells_that_all_collide_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_reader, "_mixed", lambda hashes, words: np.zeros_like(hashes))
+    monkeypatch.setattr(csv_words, "_mixed", lambda hashes, words: np.zeros_like(hashes))
     table = from_bytes(b"a\n" + b"".join(b"%d\n" % (row % 50) for row in range(200)))
     assert table.column("a").rows() == [str(row % 50) for row in range(200)]
 
 
-def test_cells_that_collide_in_compiled_code_are_told_apart_without_it() -> None:
-    odd, start = 0x9E3779B97F4A7C15, 0xCBF29CE484222325
+def scanned(data: bytes, width: int, wanted: Sequence[int], scanner: Scanner | None = None) -> Scanned | None:
+    text = np.frombuffer(data + bytes(WORD), dtype=np.uint8)
+    scanner = scanner or Scanner({place: own for own, place in enumerate(wanted)}, width)
+    return scanner.scan(text, data.count(b"\n"), ord(","), 1000)
+
+
+CELLS = st.sampled_from(
+    [
+        *("", "a", "b", "1234567", "12345678", "123456789", "12345678x"),
+        "ééé",
+        "éééé",
+        'q"q',
+        "x,y",
+        "l\nf",
+        "\r",
+    ]
+)
+
+
+@settings(deadline=None)
+@given(
+    blocks=st.lists(
+        st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=1, max_size=20), min_size=1, max_size=3
+    ),
+    wanted=st.sets(st.integers(0, 2)),
+    end=st.sampled_from(["\n", "\r\n"]),
+    every=st.booleans(),
+    slots=st.sampled_from([1, 4, 64]),
+)
+def test_compiled_code_numbers_cells_as_they_are_met(
+    blocks: list[list[tuple[str, str, str]]], wanted: set[int], end: str, every: bool, slots: int
+) -> None:
+    """Quoted or not, in each block anew, with too few slots at first."""
+    columns = sorted(wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_scan, "FEW_SLOTS", slots)
+        scanner = Scanner({place: own for own, place in enumerate(columns)}, 3)
+    for rows in blocks:
+        out = io.StringIO()
+        returns = any("\r" in cell for row in rows for cell in row)
+        quoting: Literal[0, 1] = csv.QUOTE_ALL if every or returns else csv.QUOTE_MINIMAL
+        csv.writer(out, lineterminator=end, quoting=quoting).writerows(rows)
+        data = out.getvalue().encode()
+        found = scanned(data, 3, columns, scanner)
+        assert found is not None
+        assert found.rows == len(rows)
+        for place, cells in zip(columns, found.columns, strict=True):
+            met = [
+                data[a:b].replace(b'""', b'"').decode() for a, b in zip(cells.starts, cells.ends, strict=True)
+            ]
+            assert met == [*dict.fromkeys(row[place] for row in rows)]
+            assert [met[code] for code in cells.codes] == [row[place] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(b"a\n", b"a,b,c\n", b"a,b\nc\n", b"\n", b"a,b\n\n", b"a,b\r\n\r\n", b"a\r,b\n", b"a,b\rc\n"),
+        *(b'"a,b\n', b'a"b,c\n', b'"a"b,c\n', b'a,"b"c\n', b'a,"b""\n', b'1234567",b\n', b'a,12345678"\n'),
+        b"a," + b"b" * 1000 + b"\n",
+    ],
+)
+def test_compiled_code_leaves_what_is_odd_to_a_closer_look(data: bytes) -> None:
+    assert scanned(data, 2, [0, 1]) is None
+
+
+def test_an_empty_row_of_one_column_is_odd() -> None:
+    assert scanned(b'a\n""\n', 1, [0]) is not None
+    for data in (b"a\n\n", b"\r\n"):
+        assert scanned(data, 1, [0]) is None
+
+
+def test_cells_that_collide_in_compiled_code_are_told_apart_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    odd = 0x9E3779B97F4A7C15
+    monkeypatch.setattr(csv_scan, "FEW_SLOTS", 256)
+    monkeypatch.setattr(csv_reader, "WORTH_COMPILED", 0)
 
     def slot(cell: bytes) -> int:
-        mixed = start
-        for byte in cell:
-            mixed = (mixed ^ byte) * odd % 2**64
-            mixed ^= mixed >> 29
-        return mixed % 128
+        mixed = int.from_bytes(cell, "little") * odd % 2**64
+        return ((mixed ^ (mixed >> 32)) * odd % 2**64 >> 32) % csv_scan.FEW_SLOTS
 
-    cells = [cell for cell in (b"%04d" % number for number in range(10_000)) if slot(cell) == 7][:40] * 2
-    starts = np.arange(0, 4 * len(cells), 4, dtype=np.int32)
-    buffer = np.frombuffer(b"".join(cells) + bytes(csv_reader.PADDING), dtype=np.uint8)
-    for few, given_up in ((16, False), (40, True)):
-        some, slots = starts[:few], np.full(128, -1, np.int32)
-        found = number_cells(buffer, some, some + 4, slots, np.empty_like(some), np.empty_like(some))
-        assert found == (-1 if given_up else few)
-    codes, leads = csv_reader.by_kernel(buffer, starts[:64], starts[:64] + 4)
-    assert codes.tolist() == [*range(40), *range(24)]
-    assert leads.tolist() == [*range(40)]
+    cells = [cell for cell in (b"%07d" % number for number in range(20_000)) if slot(cell) == 7]
+    assert 50 < len(cells) < 120  # of more, the slots would become more
+    few, many = b"".join(cell + b"\n" for cell in cells[:8]), b"".join(cell + b"\n" for cell in cells)
+    assert scanned(few, 1, [0]) is not None
+    assert scanned(many, 1, [0]) is None
+    assert from_bytes(b"a\n" + many).column("a").rows() == [cell.decode() for cell in cells]
 
 
 def test_a_column_forgets_texts_that_no_row_says() -> None:
@@ -426,7 +495,7 @@ def test_typed_parquet_has_ends_lists_and_missing(tmp_path: Path) -> None:
     table = Table.of(
         {"age": ["[20,40]", "7", "missing", "{missing|[20,40]}"], "sex": ["{F|M}", "F", "F", "F"]}
     )
-    age = Span(Kind.NUMERIC, (("20", "40"), ("7", "7"), None, ("20", "40")), (False, False, True, True))
+    age = TypedSpan(Kind.NUMERIC, (("20", "40"), ("7", "7"), None, ("20", "40")), (False, False, True, True))
     write_parquet(table, tmp_path / "t.parquet", {"age": age, "sex": Members((("F", "M"), ("F",)))})
     assert pq.read_table(tmp_path / "t.parquet").to_pydict() == {
         "age_lo": [20, 7, None, 20],
@@ -454,7 +523,7 @@ def test_typed_parquet_has_ends_lists_and_missing(tmp_path: Path) -> None:
 def test_typed_ends_are_exact(
     tmp_path: Path, kind: Kind, ends: tuple[str, str], expected: tuple[object, object]
 ) -> None:
-    write_parquet(Table.of({"x": ["r"]}), tmp_path / "t.parquet", {"x": Span(kind, (ends,))})
+    write_parquet(Table.of({"x": ["r"]}), tmp_path / "t.parquet", {"x": TypedSpan(kind, (ends,))})
     row = pq.read_table(tmp_path / "t.parquet").to_pylist()[0]
     assert (row["x_lo"], row["x_hi"]) == expected
 
@@ -462,11 +531,11 @@ def test_typed_ends_are_exact(
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ({"x": Span(Kind.NUMERIC, (("1" + "0" * 40 + "1", "1e50"),))}, "too many digits"),
-        ({"x": Span(Kind.NUMERIC, (("1", "many"),))}, "ends that are no numbers"),
-        ({"x": Span(Kind.NUMERIC, (("1", "inf"),))}, "not finite"),
-        ({"x": Span(Kind.NUMERIC, ())}, "1 texts, typed values for 0"),
-        ({"x": Span(Kind.NUMERIC, (("1", "2"),))}, "same name"),
+        ({"x": TypedSpan(Kind.NUMERIC, (("1" + "0" * 40 + "1", "1e50"),))}, "too many digits"),
+        ({"x": TypedSpan(Kind.NUMERIC, (("1", "many"),))}, "ends that are no numbers"),
+        ({"x": TypedSpan(Kind.NUMERIC, (("1", "inf"),))}, "not finite"),
+        ({"x": TypedSpan(Kind.NUMERIC, ())}, "1 texts, typed values for 0"),
+        ({"x": TypedSpan(Kind.NUMERIC, (("1", "2"),))}, "same name"),
     ],
     ids=["digits", "no-number", "infinite", "length", "name-taken"],
 )

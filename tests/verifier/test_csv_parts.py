@@ -5,15 +5,21 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from incrowd.errors import TableError
-from incrowd.verifier import csv_file
+from incrowd.verifier import cell_coder, csv_file
+from incrowd.verifier import columns as columns_module
+from incrowd.verifier.cell_coder import CellCoder
 from incrowd.verifier.columns import Numbering, numbers_of
-from incrowd.verifier.csv_file import CellCoder, CsvGrid, CsvRows, _last_line_end, csv_text
+from incrowd.verifier.csv_file import CsvGrid, CsvRows, _last_line_end, csv_text
 from incrowd.verifier.failure import CheckFailed
 
 
@@ -71,12 +77,18 @@ def test_text_that_does_not_end_a_cell_where_it_should_is_no_grid(text: bytes) -
     assert CsvGrid.of(text, ",", 1) is None
 
 
+def with_slots(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more slots than these, whatever is met."""
+    monkeypatch.setattr(cell_coder, "FIRST_BITS", bits)
+    monkeypatch.setattr(cell_coder, "MOST_BITS", bits)
+
+
 @pytest.mark.parametrize("bits", [1, 16])
 def test_short_and_long_cells_get_the_numbers_of_their_texts(
     bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where two cells want one slot; some are eight bytes long, and some are longer."""
-    monkeypatch.setattr(csv_file, "SLOT_BITS", bits)
+    with_slots(bits, monkeypatch)
     cells = [
         "",
         "a",
@@ -109,7 +121,7 @@ def test_any_number_of_cells_that_begin_alike_are_told_apart(
     same: str, bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The table of what is known begins with room for 63 and is doubled; with few slots it knows few."""
-    monkeypatch.setattr(csv_file, "SLOT_BITS", bits)
+    with_slots(bits, monkeypatch)
     for count in (62, 63, 64, 65, 126, 127, 128, 129):
         cells = [f"{same}{place:03}" for place in range(count)]
         grid = CsvGrid.of("".join(f"{cell}\n" for cell in cells).encode(), ",", 1)
@@ -122,9 +134,26 @@ def test_any_number_of_cells_that_begin_alike_are_told_apart(
         assert len(numbers) == count
 
 
+def grid_of(cells: Sequence[str]) -> CsvGrid:
+    grid = CsvGrid.of("".join(f"{cell}\n" for cell in cells).encode(), ",", 1)
+    assert grid is not None
+    return grid
+
+
+def _asked(
+    asked: list[bytes], look_up: Callable[[Sequence[bytes]], list[int]], some: Sequence[bytes]
+) -> list[int]:
+    asked.extend(some)
+    return look_up(some)
+
+
+@pytest.mark.parametrize("bits", [4, 12])
 @pytest.mark.parametrize("length", [4, 12, 20])
-def test_cells_that_were_met_are_not_looked_up_again(length: int) -> None:
-    """Two slots are enough for all of these, many of which share their first."""
+def test_cells_that_were_met_are_not_looked_up_again(
+    length: int, bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slots become more with what is known, and hardly any of these finds both of its own taken."""
+    monkeypatch.setattr(cell_coder, "FIRST_BITS", bits)
     for pieces in (1, 40):
         cells = [str(number).zfill(length) for number in range(2000)]
         coder, numbers = CellCoder(met := Numbering()), []
@@ -135,11 +164,11 @@ def test_cells_that_were_met_are_not_looked_up_again(length: int) -> None:
             numbers += grid.codes(0, coder).tolist()
         assert numbers == [met[cell] for cell in cells]
         asked: list[bytes] = []
-        coder.long.of_all = lambda some, asked=asked: asked.extend(some)  # type: ignore
-        again = CsvGrid.of(("\n".join(cells) + "\n").encode(), ",", 1)
-        assert again is not None
-        assert again.codes(0, coder).tolist() == numbers
-        assert not asked
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(coder.long, "of_all", partial(_asked, asked, coder.long.of_all))
+            found = grid_of(cells).codes(0, coder).tolist()
+        assert found == numbers
+        assert len(asked) < 100
 
 
 def test_cells_that_need_quotes_are_known() -> None:
@@ -213,3 +242,43 @@ def test_what_is_written_in_its_one_form_is_read(content: bytes, tmp_path: Path)
 def test_a_mark_is_refused_where_the_form_is_fixed(tmp_path: Path) -> None:
     rows = written(tmp_path / "t.csv", "\ufeffa,b\n1,2\n".encode(), canonical=True)
     assert rows.names[0] == "\ufeffa"
+
+
+@settings(deadline=None)
+@given(
+    pieces=st.lists(
+        st.lists(st.text("ab\u00e9", max_size=30), min_size=1, max_size=30), min_size=1, max_size=4
+    ),
+    bits=st.integers(0, 6),
+    most=st.integers(0, 8),
+)
+def test_cells_have_the_numbers_that_a_dictionary_gives_them(
+    pieces: list[list[str]], bits: int, most: int
+) -> None:
+    """Of any length, with slots that are too few, enough, or become more."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cell_coder, "FIRST_BITS", bits)
+        patch.setattr(cell_coder, "MOST_BITS", max(bits, most))
+        coder = CellCoder(met := Numbering())
+        for cells in pieces:
+            codes = grid_of(cells).codes(0, coder).tolist()
+            assert codes == [met[cell] for cell in cells]
+    assert len(met) == len({cell for cells in pieces for cell in cells})
+
+
+@settings(deadline=None)
+@given(
+    rows=st.lists(st.lists(st.integers(0, 3), min_size=4, max_size=4), min_size=1, max_size=40),
+    large=st.booleans(),
+    collide=st.booleans(),
+)
+def test_combinations_have_one_number_each(rows: list[list[int]], large: bool, collide: bool) -> None:
+    """Also of columns whose sizes have a product beyond 64 bits, and where all are mixed alike."""
+    columns = [np.array(column, np.int32) for column in zip(*rows, strict=True)]
+    with pytest.MonkeyPatch.context() as patch:
+        if collide:
+            patch.setattr(columns_module, "SPREAD", np.uint64(0))
+        found = columns_module.combined(columns, [2**20 if large else 4] * 4).tolist()
+    distinct = {tuple(row) for row in rows}
+    assert sorted(set(found)) == list(range(len(distinct)))
+    assert len({(number, tuple(row)) for number, row in zip(found, rows, strict=True)}) == len(distinct)

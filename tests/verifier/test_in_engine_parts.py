@@ -358,7 +358,7 @@ def checks(
     """Of two tables in the session; `more` is what is expected and stated."""
     stated: dict[str, Any] = {"rows": None, "suppressed": None, "max_suppression": None, "domains": {}}
     asked: dict[str, Any] = dict.fromkeys(
-        ("bucketed", "randomized", "joined", "levels", "totals", "counted"), False
+        ("bucketed", "randomized", "joined", "levels", "totals", "counted", "in_series"), False
     )
     asked |= {"hierarchies": False, "max_suppression": None, "claims": [K2], "schema": schema}
     stated |= {name: more[name] for name in more if name in stated and name != "max_suppression"}

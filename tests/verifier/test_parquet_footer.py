@@ -14,7 +14,7 @@ import pytest
 from incrowd.flow import Table
 from incrowd.schema import Kind
 from incrowd.tables import write_parquet
-from incrowd.tables.parquet_writer import Members, Span
+from incrowd.tables.parquet_writer import Members, TypedSpan
 from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.parquet_footer import check_container
 
@@ -22,13 +22,15 @@ TABLE = Table.of({"a": ["1", "[2,3]"] * 20, "b": ["x", "{x|y}"] * 20, "c": [None
 TYPED: dict[str, dict[str, Any]] = {
     "texts": {},
     "whole numbers and lists": {
-        "a": Span(Kind.NUMERIC, (("1", "1"), ("2", "3")), (False, True)),
+        "a": TypedSpan(Kind.NUMERIC, (("1", "1"), ("2", "3")), (False, True)),
         "b": Members((("x",), ("x", "y"))),
     },
-    "decimals": {"a": Span(Kind.NUMERIC, (("1.5", "1.5"), ("2", "3.25")))},
-    "floats": {"a": Span(Kind.NUMERIC, (("1e-30", "1e-30"), ("2e30", "3e30")))},
-    "days": {"a": Span(Kind.DATE, (("2024-02-29", "2024-02-29"), ("2024-03-01", "2024-03-02")))},
-    "moments": {"a": Span(Kind.DATE, (("2024-02-29 10:00:00", "2024-02-29 10:00:01"), None), (False, True))},
+    "decimals": {"a": TypedSpan(Kind.NUMERIC, (("1.5", "1.5"), ("2", "3.25")))},
+    "floats": {"a": TypedSpan(Kind.NUMERIC, (("1e-30", "1e-30"), ("2e30", "3e30")))},
+    "days": {"a": TypedSpan(Kind.DATE, (("2024-02-29", "2024-02-29"), ("2024-03-01", "2024-03-02")))},
+    "moments": {
+        "a": TypedSpan(Kind.DATE, (("2024-02-29 10:00:00", "2024-02-29 10:00:01"), None), (False, True))
+    },
 }
 
 

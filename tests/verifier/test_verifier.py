@@ -33,7 +33,7 @@ from incrowd.errors import InputError, TableError
 from incrowd.flow import Table
 from incrowd.schema import CHECKS, Check, Claim, Column, Kind, Role, Schema, Shape, Verdict
 from incrowd.tables import write_parquet
-from incrowd.verifier import CsvRows, Expected, ReleaseFiles, Witness, csv_file, verify
+from incrowd.verifier import CsvRows, Expected, ReleaseFiles, Witness, cell_coder, csv_file, verify
 from incrowd.verifier.cells import parse
 from incrowd.verifier.checks import AFTER_CLAIMS, BEFORE_CLAIMS, Checklist
 from incrowd.verifier.claims.registry import COUNTED, MODELS
@@ -536,7 +536,8 @@ def test_every_cell_is_read_as_it_was_written(cells: list[list[str]], always: bo
     lines = [",".join(_written(cell, always) for cell in row) + line_end for row in [names, *cells]]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_file, "BYTES_AT_ONCE", 16)
-        patch.setattr(csv_file, "SLOT_BITS", 1)
+        patch.setattr(cell_coder, "FIRST_BITS", 1)
+        patch.setattr(cell_coder, "MOST_BITS", 1)
         path = Path(folder) / "t.csv"
         path.write_bytes("".join(lines).encode())
         table = CsvRows(path, delimiter=",")

@@ -41,6 +41,7 @@ OVERLAPPING_BOXES = "the smallest box, node or set over each group; boxes may ov
 LINKER = "knows everyone's quasi-identifiers, and how the release was made"
 PROMISED = ("k", "max_suppression")  # fields that are no options: the policy promises them
 PACKAGES = ("partitions", "transparent", "outliers", "nonhomogeneous")  # in the order of the catalogue
+SERIES_METHOD = "series algorithm"  # the family of methods for series alone, which no single table is made by
 EVERY = 0.2  # seconds between two words about the progress of a compiled run
 
 
@@ -87,6 +88,7 @@ class Algorithm(Limited, ABC):
     closes: ClassVar[bool] = False  # non-homogeneous, and keeps t in the rows that may be anybody's
     full_domain: ClassVar[bool] = False  # publishes every column at one level of its hierarchy
     recodes: ClassVar[bool] = False  # every column is recoded for the whole table, not class by class
+    only_in_series: ClassVar[bool] = False  # is for series of releases: a table alone is refused
     timed: ClassVar[bool] = False  # what it makes depends on how long it may try
     unpublished: ClassVar[Mapping[str, Any]] = {}  # options that may name values of the table: any such value
     strict: ClassVar[bool] = True  # the order of records does not matter, and equal ones stay together
@@ -334,7 +336,7 @@ def all_methods() -> Mapping[str, type[Algorithm]]:
 
 
 def method(name: str) -> type[Algorithm]:
-    """Look an algorithm up by name.
+    """Look an algorithm up by name, be it one for series alone.
 
     Examples
     --------
@@ -343,7 +345,8 @@ def method(name: str) -> type[Algorithm]:
     """
     if name not in catalogue("algorithm"):
         _import_naming(name)
-    found: type[Algorithm] | None = catalogue("algorithm").get(name)
+    known = {**catalogue(SERIES_METHOD), **catalogue("algorithm")}
+    found: type[Algorithm] | None = known.get(name)
     if found is None:
         raise PolicyError(unknown("in the catalogue", [name], list(all_methods())))
     return found

@@ -85,7 +85,7 @@ class Polish:
     table: Priced
     guards: tuple[Guard, ...]
     ids: NDArray[np.int32]  # (n,) of these records in the whole table, for the guards
-    classes: polish.Classes
+    classes: polish.ChainedClasses
     seconds: polish.Seconds
     others: polish.Seconds
 
@@ -102,7 +102,7 @@ class Polish:
         n = len(table.codes)
         label = labels.astype(np.int64)
         bounds = groups_of(label, table)
-        classes = polish.Classes(
+        classes = polish.ChainedClasses(
             codes=np.ascontiguousarray(table.codes),
             bounds=bounds,
             label=label,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from incrowd.attacks.registry import Rate
 from incrowd.attacks.target import Flags, Ints
-from incrowd.distance_outliers import BadLines, Cell, Matrix, Space
+from incrowd.distance_outliers import BadLines, CellPlaces, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
 from incrowd.flow import Attribute, Codes, distinct_rows
@@ -50,7 +50,7 @@ class ShownClass:
     ``records`` are those behind its rows, as far as that is known; ``whole`` says that it is, of all rows.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[CellPlaces, ...]
     values: Codes
     records: Ints
     whole: bool
@@ -228,7 +228,7 @@ class Distinguisher:
             rest = fitting[~self.space.removed[fitting]]
             yield CANDIDATE_COLUMN, rest[self._at(rest, candidate.bad_columns, split)].tolist()
 
-    def constrained(self, record: int, cells: Sequence[Cell]) -> bool:
+    def constrained(self, record: int, cells: Sequence[CellPlaces]) -> bool:
         """Is a record distance-constrained in a class (definition 4.3)?
 
         In each column no value of the original may lie strictly between the middles from the record to both
@@ -267,12 +267,12 @@ def _formed(space: Space, form: str) -> Matrix:
     return Matrix(replace(space, setting=replace(space.setting, form=form)))
 
 
-def inside(cells: Sequence[Cell], codes: Codes) -> Flags:
+def inside(cells: Sequence[CellPlaces], codes: Codes) -> Flags:
     """Which records (n, d) of codes all these cells hold.
 
     Examples
     --------
-    >>> inside([Cell((1, 3), ((1, 3),))], np.array([[0], [2], [3]], np.int32)).tolist()
+    >>> inside([CellPlaces((1, 3), ((1, 3),))], np.array([[0], [2], [3]], np.int32)).tolist()
     [False, True, True]
     """
     held = np.ones(len(codes), np.bool_)
@@ -287,7 +287,7 @@ def inside(cells: Sequence[Cell], codes: Codes) -> Flags:
 def classes_of(space: Space, groups: Sequence[NDArray[np.integer]]) -> tuple[ShownClass, ...]:
     """The classes that groups of records (indices) make; groups that say the same are one."""
     matrix = Matrix(space)
-    alike: dict[tuple[Cell, ...], list[NDArray[np.integer]]] = {}
+    alike: dict[tuple[CellPlaces, ...], list[NDArray[np.integer]]] = {}
     for rows in groups:
         alike.setdefault(matrix.cells(rows), []).append(rows)
     found = [(cells, np.concatenate(parts).astype(np.int64)) for cells, parts in alike.items()]
@@ -324,13 +324,13 @@ class _MatrixCells:
 
     def __init__(self, attribute: Attribute, cells: CellCoverage, axis: Axis | None) -> None:
         self.attribute, self.cells, self.axis = attribute, cells, axis
-        self.made: dict[int, Cell] = {}
+        self.made: dict[int, CellPlaces] = {}
 
-    def cell(self, i: int) -> Cell:
+    def cell(self, i: int) -> CellPlaces:
         if i not in self.made:
             some = slice(int(self.cells.starts[i]), int(self.cells.starts[i + 1]))
             runs = zip(self.cells.first[some].tolist(), self.cells.last[some].tolist(), strict=True)
-            self.made[i] = Cell(self._nodes(i), tuple(runs))
+            self.made[i] = CellPlaces(self._nodes(i), tuple(runs))
         return self.made[i]
 
     def _nodes(self, i: int) -> tuple[int, ...]:

@@ -21,12 +21,13 @@ class SeriesTarget:
     """The class of each person in each release (releases, people), -1 for no row.
 
     ``shown`` is how the series parted them, ``anew`` how the method parts each table by itself; `k` is
-    promised.
+    promised. Of m-invariance ``values`` are the sensitive values of the people, and `k` is its m.
     """
 
     shown: Codes
     anew: Codes
     k: int
+    values: Codes | None = None
 
     @property
     def with_rows(self) -> Flags:
@@ -41,9 +42,12 @@ def series(target: SeriesTarget) -> tuple[AttackResult, ...]:
 
     `series-subtraction` compares each release with the one before, `series-intersection` takes what all
     classes of a person share, and `series-linking` follows every row through all releases. The guess picks
-    anybody who had a row; in the control the method parts each table anew.
+    anybody who had a row; in the control the method parts each table anew. Where m-invariance is promised,
+    and k is not, `series-values` looks for a person's value instead: one that all their classes have.
     """
     who = target.with_rows
+    if target.values is not None:
+        return (_values_attack(target, target.values),)
     guess = Rate(Fraction(1), int(who.sum()), exact=True)
     found = []
     for name, candidates in CANDIDATES.items():
@@ -54,6 +58,32 @@ def series(target: SeriesTarget) -> tuple[AttackResult, ...]:
             AttackResult(name, "presence-aware", KNOWS, *rates, bound=Fraction(1, target.k), details=told)
         )
     return tuple(found)
+
+
+def _values_attack(target: SeriesTarget, values: Codes) -> AttackResult:
+    who = target.with_rows
+    left, anew = (shared_values(classes, values) for classes in (target.shown, target.anew))
+    guess = one_of(np.full(int(who.sum()), np.unique(values[who]).size))
+    told = {"releases": len(target.shown), "fewest": int(left[who].min())}
+    rates = (one_of(left[who]), guess, one_of(anew[who & np.logical_or.reduce(target.anew >= 0)]))
+    bound = Fraction(1, target.k)
+    return AttackResult("series-values", "presence-aware", KNOWS, *rates, bound=bound, details=told)
+
+
+def shared_values(classes: Codes, values: Codes) -> Ints:
+    """How many values are in every class of a person; all that there are for who never had one."""
+    found = np.full(values.size, np.unique(values).size)
+    left: dict[int, set[int]] = {}
+    for labels in classes:
+        inside: dict[int, set[int]] = {}
+        people = np.flatnonzero(labels >= 0).tolist()
+        for person in people:
+            inside.setdefault(int(labels[person]), set()).add(int(values[person]))
+        for person in people:
+            left[person] = left.get(person, inside[int(labels[person])]) & inside[int(labels[person])]
+    for person, shared in left.items():
+        found[person] = len(shared)
+    return found
 
 
 def subtraction(classes: Codes) -> Ints:

@@ -47,6 +47,7 @@ def attack(
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
+    memory: options.MemoryLimit = None,
     as_json: options.AsJson = False,
 ) -> None:
     """What each adversary learns from a release. Exit code 0 held, 1 broken, 3 inconclusive.
@@ -60,7 +61,7 @@ def attack(
         given: dict[str, Any] = {"public": public, "planted": planted, "outliers": outliers, "also": also}
         source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            attacked = attack(folder, source, policy, **given, stoppable=True, watch=watch)
+            attacked = attack(folder, source, policy, **given, memory=memory, stoppable=True, watch=watch)
         code = 1 if attacked.outcome is Outcome.BROKEN else INCONCLUSIVE
         finish(attacked.to_dict(), as_json, lambda: show(attacked), good=attacked.holds, code=code)
 

@@ -12,13 +12,14 @@ from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary, finish
 
 if TYPE_CHECKING:
-    from incrowd.commands.audit import Audit
+    from incrowd.commands.audited import Audit
 
 SHORT = {  # who falls short of k, and how
     "persons_by_degree": "persons fit fewer than {k} rows",
     "rows_by_degree": "rows fit fewer than {k} persons",
     "persons_by_matches": "persons have fewer than {k} matches",
     "rows_by_matches": "rows have fewer than {k} matches",
+    "rows_by_equal_rows": "rows occur fewer than {k} times",
 }
 
 
@@ -40,6 +41,9 @@ def audit(
             help="How near two sensitive numbers are alike: for which m it is (epsilon,m)-anonymous."
         ),
     ] = None,
+    engine: options.LookingEngine = "auto",
+    memory: options.EngineMemory = None,
+    threads: options.EngineThreads = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Which k a published table reaches, whatever tool wrote it. With --k, exit code 1 if it is less.
@@ -57,6 +61,9 @@ def audit(
                 k=k,
                 quasi_identifiers=options.split_names(qi),
                 epsilon=epsilon,
+                engine=engine,
+                memory=memory,
+                threads=threads,
                 watch=watch,
             )
         finish(found.to_dict(), as_json, lambda: show(found), good=found.holds)
@@ -67,13 +74,16 @@ def show(audit: Audit) -> None:
     out = screen.console()
     how = "columns of both tables" if audit.guessed else "quasi-identifiers"
     title = f"{audit.rows:,} rows of {audit.records:,} records; {how}: {', '.join(audit.columns)}"
-    rows = [(name, f"{audit.classes[name]:,}", meaning) for name, meaning in screen.ANONYMITY.items()]
+    known = {name: meaning for name, meaning in screen.ANONYMITY.items() if name in audit.classes}
+    rows = [(name, f"{audit.classes[name]:,}", meaning) for name, meaning in known.items()]
     out.print(screen.table(title, ("model", "k", "meaning"), rows))
     out.print(f"Suppressed rows: {audit.records - audit.rows:,}")
-    out.print(f"Persons with exactly one match: {audit.one_match:,}")
+    if audit.one_match is not None:
+        out.print(f"Persons with exactly one match: {audit.one_match:,}")
     for name, count in audit.below.items():
         out.print(f"{count:,} {SHORT[name].format(k=audit.k)}")
-    out.print(_level(audit.level))
+    if audit.level:
+        out.print(_level(audit.level))
     if audit.posterior:
         out.print(_posterior(audit.posterior))
     for name, fewest in audit.values.items():

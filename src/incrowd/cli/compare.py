@@ -51,6 +51,7 @@ def compare(
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
+    memory: options.MemoryLimit = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Try methods and k on one table: information loss and risk of each. Nothing is published.
@@ -82,6 +83,7 @@ def compare(
                 cache=None if no_cache else cache or default_cache(),
                 bound=bound,
                 on_trial=lambda trial: say(trial.sentence()),
+                memory=memory,
                 watch=watch,
             )
         drawn = output if found.by(sort) else None  # there is no picture of nothing

@@ -65,6 +65,7 @@ def _example(paper: str) -> Callable[[Path, bool, bool], None]:
             return
         out = screen.console()
         out.print(story.title)
+        out.print(f"The running example of {story.source}.")
         for number, step in enumerate(story.steps, 1):
             out.print(f"{number}. {step.title}")
             for sentence in step.says:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from incrowd.commands.inspect import Inspection, PolicyCosts, Profile
     from incrowd.commands.inspect.preview import Preview
-    from incrowd.commands.inspect.questions import Answer
+    from incrowd.commands.inspect.questions import RoleChoice
     from incrowd.commands.inspect.risks import Risk
     from incrowd.flow import Table
     from incrowd.schema import Role, Source
@@ -56,6 +56,7 @@ def inspect(
     ask: Annotated[
         bool, typer.Option("--ask", help="Ask about each column that nobody recognises; needs a terminal.")
     ] = False,
+    memory: options.MemoryLimit = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Look at a table: columns, suggested roles, re-identification risk; write a first policy.
@@ -65,19 +66,21 @@ def inspect(
     with boundary(as_json):
         from incrowd import tables
         from incrowd.commands.inspect import decided, inspect, policy_text
+        from incrowd.publishing.memory_limit import check_fits
 
         if output is not None and output.exists():
             raise InputError(f"{output} exists; name a new file")
         source = options.source(table, encoding, sheet, sql)
         again = options.again(table, encoding, sheet, sql)
         if costs:
-            return _costs(source, again, policy, output, as_json)
+            return _costs(source, again, policy, output, memory, as_json)
         if policy is not None or risk or levels or preview:
             if output is not None or ask:
                 raise InputError("-o and --ask are for a first policy; leave them out, or -p and the others")
-            return _look(source, policy, risk, levels, preview, as_json)
+            return _look(source, policy, risk, levels, preview, memory, as_json)
         if ask:
             _check_askable(output, as_json)
+        check_fits("inspect", [source], memory)
         with screen.watching(as_json) as watch:
             watch("read")
             read = tables.read(source)
@@ -95,6 +98,7 @@ def _look(
     risk: options.Names,
     levels: options.Names,
     preview: int,
+    memory: str | None,
     as_json: bool,
 ) -> None:
     """Risks, levels and a preview, as a policy reads the table."""
@@ -103,9 +107,8 @@ def _look(
     sets = [options.split_names([words]) for words in risk or []]
     given: Any = policy  # with or without one: what does not go together is refused there
     with screen.watching(as_json) as watch:
-        found = inspect(
-            source, given, risk=sets, levels=options.split_names(levels), preview=preview, watch=watch
-        )
+        asked: dict[str, Any] = {"levels": options.split_names(levels), "preview": preview}
+        found = inspect(source, given, risk=sets, **asked, memory=memory, watch=watch)
     finish(found.to_dict(), as_json, lambda: show_look(found))
 
 
@@ -168,13 +171,18 @@ def _show_preview(preview: Preview) -> None:
 
 
 def _costs(
-    source: Source | Table, again: str, policy: Path | None, output: Path | None, as_json: bool
+    source: Source | Table,
+    again: str,
+    policy: Path | None,
+    output: Path | None,
+    memory: str | None,
+    as_json: bool,
 ) -> None:
     from incrowd.commands.inspect import inspect
     from incrowd.commands.inspect.improved_text import improved_text
 
     with screen.watching(as_json) as watch:
-        found = inspect(source, policy, costs=True, watch=watch)
+        found = inspect(source, policy, costs=True, memory=memory, watch=watch)
     commented = True
     if output is not None and policy is not None:
         moved = {column.name: (column.advice, column.reason) for column in found.advised}
@@ -272,7 +280,7 @@ def _answers(profile: Profile) -> dict[str, tuple[Role, str]]:
     return found
 
 
-def _answer(series: bool) -> Answer | None:
+def _answer(series: bool) -> RoleChoice | None:
     """What is typed, asked for until it means something; None if a series is to be asked about one by one."""
     from incrowd.commands.inspect.questions import CHOICES, EACH, answer_of
 

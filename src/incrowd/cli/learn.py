@@ -25,6 +25,7 @@ def learn(
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
+    memory: options.MemoryLimit = None,
     as_json: options.AsJson = False,
 ) -> None:
     """How much worse a classifier is that was trained on the release instead of the original.
@@ -36,7 +37,7 @@ def learn(
 
         source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            learned = learn(release, source, options.split_names(target), policy, watch=watch)
+            learned = learn(release, source, options.split_names(target), policy, memory=memory, watch=watch)
         finish(learned.to_dict(), as_json, lambda: _show(learned))
 
 

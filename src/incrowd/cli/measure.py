@@ -39,6 +39,9 @@ def measure(
         Path | None, typer.Option("--workload", help="Queries (TOML): the error of their answers.")
     ] = None,
     bound: options.Bound = "quick",
+    engine: options.LookingEngine = "auto",
+    memory: options.EngineMemory = None,
+    threads: options.EngineThreads = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
@@ -52,6 +55,7 @@ def measure(
         from incrowd.commands.measure import measure
 
         given: dict[str, Any] = {"public": public, "check": check, "workload": workload, "bound": bound}
+        given |= {"engine": engine, "memory": memory, "threads": threads}
         source = options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
             loss = measure(published, source, policy, **given, watch=watch).to_dict()

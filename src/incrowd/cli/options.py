@@ -65,7 +65,15 @@ Engine = Annotated[
         help="memory, duckdb for large tables (docs/large-tables.md), spark (docs/spark.md), or auto.",
     ),
 ]
+LookingEngine = Annotated[
+    str,
+    typer.Option("--engine", help="memory, duckdb to count large tables (docs/large-tables.md), or auto."),
+]
 EngineMemory = Annotated[str | None, typer.Option("--memory", help="What the engine may use, such as 3GB.")]
+MemoryLimit = Annotated[
+    str | None,
+    typer.Option("--memory", help="What it may use, such as 20GB; by default half of the machine's memory."),
+]
 EngineThreads = Annotated[
     int | None, typer.Option("--threads", help="Threads that work at once; by default all processors.")
 ]

@@ -31,6 +31,7 @@ def outliers(
     neighbours: Annotated[
         int | None, typer.Option(help="For lof: how many neighbours; 10, 20 and 40 if not given.")
     ] = None,
+    memory: options.MemoryLimit = None,
     as_json: options.AsJson = False,
 ) -> None:
     """How many people are outliers at which p and d, and a proposal for [privacy.plain].
@@ -46,7 +47,9 @@ def outliers(
             raise InputError("there is no picture of local outlier factors; leave out --output")
         source = options.source(table, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
-            found = outliers(source, policy, definition=definition, neighbours=neighbours, watch=watch)
+            found = outliers(
+                source, policy, definition=definition, neighbours=neighbours, memory=memory, watch=watch
+            )
         if not isinstance(found, Calibration):
             by_density = found
             finish(found.to_dict(), as_json, lambda: show_densities(by_density))

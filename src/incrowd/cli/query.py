@@ -6,7 +6,7 @@ from datetime import date
 from fractions import Fraction
 from math import ceil, floor
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,9 @@ def query(
     continuous: Annotated[
         bool, typer.Option("--continuous", help="Estimates assume that numbers lie anywhere in a range.")
     ] = False,
+    engine: options.LookingEngine = "auto",
+    memory: options.EngineMemory = None,
+    threads: options.EngineThreads = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Query a release: certain bounds and an estimate, from its published files alone.
@@ -39,7 +42,8 @@ def query(
     with boundary(as_json):
         from incrowd.commands.query import query
 
-        answer = query(release, sql, policy, continuous=continuous)
+        given: dict[str, Any] = {"engine": engine, "memory": memory, "threads": threads}
+        answer = query(release, sql, policy, continuous=continuous, **given)
         finish(answer.to_dict(), as_json, lambda: _show(answer))
 
 

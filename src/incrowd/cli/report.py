@@ -36,6 +36,9 @@ def report(
     check: options.SecondSource = None,
     attacks: Annotated[bool, typer.Option(help="Run the attacks of a private report, or not.")] = True,
     bound: options.Bound = "quick",
+    engine: options.LookingEngine = "auto",
+    memory: options.EngineMemory = None,
+    threads: options.EngineThreads = None,
     assessment: Annotated[
         bool,
         typer.Option(
@@ -55,6 +58,7 @@ def report(
         source = None if original is None else options.source(original, encoding, sheet, sql)
         with screen.watching(as_json) as watch:
             given: dict[str, Any] = {"public": public, "check": check, "attacks": attacks, "bound": bound}
+            given |= {"engine": engine, "memory": memory, "threads": threads}
             made = report(folder, source, policy, **given, watch=watch)
         if output is not None:
             page = made.assessment() if assessment else made.html()

@@ -10,6 +10,9 @@ import typer
 
 from incrowd.cli import options, screen
 from incrowd.cli.app import app, boundary, finish
+from incrowd.errors import Refused
+
+GOES_ON = "stopped; what was measured is kept, and the same command goes on from there"
 
 if TYPE_CHECKING:
     from incrowd.reproduce.outcome import Outcome
@@ -53,30 +56,37 @@ def reproduce(
         papers.check_data(data)
         if output is not None:
             check_destination(output, name, replace)
-        with (
-            kept.kept_beside(output, kept.asked(name, quick, data)) as keeper,
-            screen.watching(as_json) as watch,
-        ):
-            if name == whole.ALL:
-                every = whole.reproduce_all(quick, data, watch, keeper)
-                facts, show = every.to_dict(), partial(_show_all, every, output)
-                files = every.files()
-            else:
-                outcome = papers.reproduce(name, quick, data, watch, keeper)
-                facts, show = outcome.to_dict(), partial(_show, outcome, output)
-                files = files_of(outcome)
-            if output is not None:
-                write(name, files, output, replace)
+        try:
+            with (
+                kept.kept_beside(output, kept.asked(name, quick, data)) as keeper,
+                screen.watching(as_json) as watch,
+            ):
+                if name == whole.ALL:
+                    every = whole.reproduce_all(quick, data, watch, keeper)
+                    facts, show = every.to_dict(), partial(_show_all, every, output)
+                    files = every.files()
+                else:
+                    outcome = papers.reproduce(name, quick, data, watch, keeper)
+                    facts, show = outcome.to_dict(), partial(_show, outcome, output)
+                    files = files_of(outcome)
+                if output is not None:
+                    write(name, files, output, replace)
+        except KeyboardInterrupt:
+            if output is None:
+                raise
+            raise Refused(GOES_ON) from None
         finish(facts, as_json, show)
 
 
 def _show_all(every: Whole, output: Path | None) -> None:
+    from incrowd.reproduce.judging import verdicts
+
     out = screen.console()
     rows = []
     for outcome in every.outcomes:
-        counts = every.counts(outcome.judged)
-        rows.append((outcome.name, f"{len(outcome.judged)}", *(f"{count}" for count in counts.values())))
-    total = every.counts(every.statements)
+        counts = verdicts(outcome.statements)
+        rows.append((outcome.name, f"{len(outcome.statements)}", *(f"{count}" for count in counts.values())))
+    total = verdicts(every.statements)
     rows.append(("all", f"{len(every.statements)}", *(f"{count}" for count in total.values())))
     out.print(screen.table("Statements of the papers", ("", "statements", *total), rows))
     for name, why in every.not_run.items():

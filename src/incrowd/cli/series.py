@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from incrowd.commands.series import SeriesStory
 
 
+MEANING = (
+    "present: people in the table of the day; waiting: of them without a row yet;",
+    "withheld: had one, and have none now. lingering: rows of people who left.",
+    "oldest: the number of the release as of which the oldest rows are.",
+)
+
+
 @app.command()
 def series(
     folder: options.ReleaseDir,
@@ -41,8 +48,7 @@ def series(
 def show(found: SeriesStory, output: Path | None) -> None:
     """Every release on a line, and what an erasure would cost."""
     out = screen.console()
-    promised = f"k = {found.k}" + (f", l = {found.l}" if found.l > 1 else "")
-    title = f"{found.people:,} people, {found.erased:,} of them erased; over all releases {promised}"
+    title = f"{found.people:,} people, {found.erased:,} of them erased; over all releases {found.promised}"
     from incrowd.commands.series import COLUMNS
 
     rows = [
@@ -50,6 +56,8 @@ def show(found: SeriesStory, output: Path | None) -> None:
         for each in found.releases
     ]
     out.print(screen.table(title, COLUMNS, rows))
+    for words in MEANING:
+        out.print(words)
     if found.erasure is not None:
         out.print(screen.folded(f"If the next table is as the last one: {found.erasure.sentence()}.", ""))
     if output is not None:

@@ -19,6 +19,7 @@ from incrowd.commands.attack_context import OneTable, TwoTables
 from incrowd.errors import InputError, option
 from incrowd.long_work import Watch, part_of, unwatched
 from incrowd.policy import Policy
+from incrowd.publishing.memory_limit import check_fits
 from incrowd.release.audit import SCHEMA
 from incrowd.release.folder import ReleaseFolder
 from incrowd.results import Result, Row
@@ -130,6 +131,7 @@ def attack(
     planted: object = None,
     on_result: OnResult = unheard,
     stoppable: bool = False,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Attacked:
     """Run every attack on a release.
@@ -160,11 +162,16 @@ def attack(
     stoppable : bool
         Interrupted (KeyboardInterrupt) after the first result, return what there is, with ``stopped`` true:
         it is then never held. Otherwise the interrupt goes on to the caller.
+    memory : str or int, optional
+        What may be used, such as "20GB"; half of the machine's memory by default. More is refused.
     """
     asked = Policy.of(policy)
     folder = ReleaseFolder.open(release, original, asked, public)
+    others = list(also) if isinstance(also, list | tuple) else [also]
+    check_fits("attack", [folder, folder.source, folder.public_source, *others], memory)
     watch("read")
     _ = folder.original  # a table that is not there is missed before anything else
+    watch("match")
     attacked = _of_two_tables if folder.joined else _of_one_table
     subject: OneTable | TwoTables = attacked(folder, planted, outliers, also)
     found, stopped = _every_result(subject.context, on_result, stoppable, watch)

@@ -2,84 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.attacks.beliefs import fewest_values
-from incrowd.commands.inspect.missing_markers import WELL_KNOWN
+from incrowd.commands.audited import Audit, AuditedTables, gaps_of, guessed_schema
+from incrowd.commands.counted_release import narrowed
 from incrowd.contracts import Share, exact
 from incrowd.encode import encode
-from incrowd.errors import InputError, TableError, option, unknown
+from incrowd.errors import InputError, option
 from incrowd.flow import Table, TextColumn
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.long_work import Watch, unwatched
 from incrowd.measures import published as read_published
 from incrowd.measures.proximity import Proximity, proximity
 from incrowd.policy import Policy
+from incrowd.publishing.memory_limit import engine_for_looking
 from incrowd.release.folder import ReleaseFolder, is_folder
-from incrowd.results import Result, Row
-from incrowd.schema import Column, Kind, Role, Schema
-from incrowd.values import read_texts, reading_of
-
-
-@dataclass(frozen=True, repr=False)
-class Audit(Result):
-    """What a published table protects. Counts are of persons and of rows; ``below`` only if k was asked."""
-
-    records: int
-    rows: int
-    columns: tuple[str, ...]
-    guessed: bool
-    classes: Mapping[str, int]
-    k: int | None
-    below: Mapping[str, int]
-    one_match: int
-    level: Mapping[str, Any]
-    posterior: Mapping[str, Any]
-    values: Mapping[str, int]
-    ranges: Mapping[str, Proximity]
-    notes: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Has everybody, and every row, k matches that nobody can rule out?"""
-        return self.k is None or min(self.classes["global_1k"], self.classes["global_k1"]) >= self.k
-
-    def headline(self) -> str:
-        reached = self.classes["global_1k"]
-        demanded = (
-            "" if self.k is None else f"; k = {self.k} was demanded and is {'' if self.holds else 'not '}kept"
-        )
-        return f"every person has at least {reached:,} rows that nobody can rule out{demanded}"
-
-    def overview(self) -> tuple[Row, Iterable[Row]]:
-        return ("kind of anonymity", "largest k"), self.classes.items()
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "records": self.records,
-            "rows": self.rows,
-            "suppressed": self.records - self.rows,
-            "columns": list(self.columns),
-            "columns_guessed": self.guessed,
-            "classes": dict(self.classes),
-            "k": self.k,
-            "holds": self.holds,
-            "below_k": dict(self.below),
-            "persons_with_one_match": self.one_match,
-            "level": dict(self.level),
-            "largest_posterior": dict(self.posterior),
-            "fewest_values": dict(self.values),
-            "ranges": {name: found.to_dict() for name, found in self.ranges.items()},
-            "notes": list(self.notes),
-        }
+from incrowd.schema import Kind, Role, Schema
+from incrowd.values import read_texts
 
 
 def audit(
@@ -90,6 +36,9 @@ def audit(
     k: int | None = None,
     quasi_identifiers: Sequence[str] = (),
     epsilon: object = None,
+    engine: str = "auto",
+    memory: str | int | None = None,
+    threads: int | None = None,
     watch: Watch = unwatched,
 ) -> Audit:
     """Say what a published table protects, whoever wrote it.
@@ -107,6 +56,12 @@ def audit(
         Count who has fewer matches than this.
     epsilon : decimal, optional
         For which m equal rows are (epsilon,m)-anonymous in each numeric sensitive column.
+    engine : str
+        ``"memory"``, or ``"duckdb"``: both tables are counted where they lie, and notes say what counts
+        cannot give. ``"auto"`` takes DuckDB where both would need more than half of the machine's memory, or
+        `memory`.
+    memory, threads
+        What DuckDB may use, as of `publish`.
     """
     if k is not None and k < 1:
         raise InputError("k must be a whole number of at least 1")
@@ -116,10 +71,17 @@ def audit(
         raise InputError(
             f"quasi-identifiers are named in the policy, or with {option('quasi_identifiers')}, not both"
         )
-    watch("read")
     folder = ReleaseFolder.open(published, original, asked) if is_folder(published) else None
+    sources = [original, published] if folder is None else [folder, folder.source]
+    resources = engine_for_looking("audit", sources, engine, memory, threads)
+    watch("read")
+    if resources is not None:
+        from incrowd.commands.audit_counted import audit_counted  # few tables need what is behind an engine
+
+        tables_given = AuditedTables(original, published, folder, asked, tuple(quasi_identifiers))
+        return audit_counted(tables_given, k, near, resources, watch)
     if folder is not None:
-        table, shown, schema = folder.original, folder.rows, _narrowed(folder.schema, quasi_identifiers)
+        table, shown, schema = folder.original, folder.rows, narrowed(folder.schema, quasi_identifiers)
     else:
         table = tables.read(original)
         schema, shown = _both(table, published, asked, quasi_identifiers)
@@ -193,47 +155,13 @@ def _both(
 ) -> tuple[Schema, Table]:
     """What the columns are, and the rows of another tool's table as cells."""
     shown = tables.read(published, lists=True)
-    schema = policy.schema(table) if policy is not None else _guessed(table, shown, quasi)
-    gaps = {name: schema.missing - {""} for name in shown.names}
-    for column in schema.having(Role.QUASI):  # a label above the leaves is no gap, whatever it is called
-        gaps[column.name] = schema.missing - {"", *(label for row in column.levels for label in row[1:])}
+    schema = policy.schema(table) if policy is not None else guessed_schema(table, shown, quasi)
+    gaps = gaps_of(schema, shown.names)
     columns = tuple(
         TextColumn(c.codes, tuple(None if text in gaps[name] else text for text in c.texts))
         for name, c in zip(shown.names, shown.columns, strict=True)
     )
     return schema, Table(shown.names, columns)
-
-
-def _narrowed(schema: Schema, quasi: Sequence[str]) -> Schema:
-    """Only some of the quasi-identifiers of a release: what another outsider may know."""
-    if not quasi:
-        return schema
-    names = [column.name for column in schema.having(Role.QUASI)]
-    strange = [name for name in quasi if name not in names]
-    if strange:
-        raise InputError(unknown("a quasi-identifier of the release", strange, names))
-    kept = tuple(c for c in schema.columns if c.role is not Role.QUASI or c.name in quasi)
-    return Schema(kept, schema.missing)
-
-
-def _guessed(table: Table, shown: Table, quasi: Sequence[str]) -> Schema:
-    """The columns that were named, or else that both tables have, with kinds as `inspect` guesses them."""
-    for where, there in (("in the original", table), ("in the published table", shown)):
-        absent = [name for name in quasi if name not in there.names]
-        if absent:
-            raise TableError(unknown(where, absent, there.names))
-    names = list(quasi) or [name for name in table.names if name in shown.names]
-    if not names:
-        raise TableError("the two tables have no column in common; name the columns alike, or pass a policy")
-    used = {text for name in names for text in table.column(name).texts if text is not None}
-    missing = frozenset({"", *used.intersection(WELL_KNOWN)})
-    read = {name: reading_of(_real(table.column(name), missing), name) for name in names}
-    columns = [Column(name, Role.QUASI, found.kind, format=found.notation) for name, found in read.items()]
-    return Schema(tuple(columns), missing)
-
-
-def _real(column: TextColumn, missing: frozenset[str]) -> list[str]:
-    return [text for text in column.texts if text is not None and text not in missing]
 
 
 def _below(graph: Graph, found: Components, k: int) -> dict[str, int]:

@@ -24,7 +24,7 @@ from incrowd.algorithms.base import all_methods, method
 from incrowd.commands.comparison import (
     E2,
     Comparison,
-    Kept,
+    KeptTrials,
     Level,
     OnTrial,
     Skipped,
@@ -42,6 +42,7 @@ from incrowd.measures.bounds import QUICK as QUICK_BOUND
 from incrowd.models.k_anonymity import CountOfRows
 from incrowd.policy import Policy, needed
 from incrowd.policy.exposures import check_names
+from incrowd.publishing.memory_limit import check_fits
 from incrowd.publishing.pipeline import Release
 from incrowd.publishing.request import requested
 from incrowd.publishing.suppression import leaves_out
@@ -50,6 +51,7 @@ from incrowd.schema import Source
 QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")
 KS = (2, 5, 10, 20)
 STEP = "bounding the information loss"
+TRIAL = "trial"  # each is a step of its own; shares are of all of them
 WITHOUT = 0  # in the place of l: promise none, whatever the policy says
 _WARM = 60  # records at least, on which a method runs once before its time is taken
 
@@ -65,6 +67,7 @@ def compare(
     cache: str | Path | None = None,
     bound: str = QUICK_BOUND,
     on_trial: OnTrial = unheard,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Comparison:
     """Try methods on a table with several k and l; nothing is written but to the cache.
@@ -89,7 +92,10 @@ def compare(
         How hard to look for the least possible information loss at each k, as of `measure`.
     on_trial : callable
         Called with each `Trial` when it is finished: method, k, l and its result, or the reason why it was
-        refused; and with each `Skipped` method. What it raises ends the comparison.
+        refused; and with each `Skipped` method. Those with the policy's own k come first. What it raises
+        ends the comparison.
+    memory : str or int, optional
+        What may be used, such as "20GB"; half of the machine's memory by default. More is refused.
 
     Returns
     -------
@@ -117,6 +123,7 @@ def compare(
     own = () if given.privacy.k is None else (given.privacy.k,)
     sizes = k if k is not None else sorted({*KS, *own})
     check_names(accept)
+    check_fits("compare", [table], memory)
     every = (
         trial_policy(given, name, size, level, accept)
         for name in dict.fromkeys(names)
@@ -125,8 +132,12 @@ def compare(
     )
     # None and the policy's own l are one request: made once, or two marks had one id
     requests = [*{(asked.method, asked.privacy.l, asked.k): asked for asked in every}.values()]
-    bench = _Bench(table, given, None if cache is None else Kept(Path(cache)))
-    trials, skipped, stopped = _tried(bench, requests, watch, on_trial)
+    bench = _Bench(table, given, None if cache is None else KeptTrials(Path(cache)))
+    # First everything with the policy's own k: who waits sees soon how methods differ there.
+    order = sorted(requests, key=lambda asked: asked.k != given.privacy.k)
+    trials, skipped, stopped = _tried(bench, order, watch, on_trial)
+    places = {(asked.method, asked.k, asked.privacy.l): place for place, asked in enumerate(requests)}
+    trials.sort(key=lambda trial: places[trial.method, trial.k, trial.l])
     bounds: tuple[LossBound, ...] = ()
     if bound != NONE and not stopped:
         bounds, stopped = _bounds(bench, trials, bound, watch)
@@ -190,11 +201,12 @@ def _tried(
 
     A method that is skipped for every k is told of once.
     """
-    progress = watch("comparing methods")
     trials: list[Trial] = []
     skipped: list[Skipped] = []
     try:
         for number, asked in enumerate(requests):
+            progress = watch(f"{TRIAL} {number + 1} of {len(requests)}: {asked.method}, k = {asked.k}")
+            progress(number / len(requests))
             made = bench.trial(asked)
             trials += [made] if isinstance(made, Trial) else []
             known = made in skipped
@@ -225,7 +237,7 @@ class _Bench:
 
     source: object
     policy: Policy
-    kept: Kept | None
+    kept: KeptTrials | None
     warm: set[tuple[str, bool]] = field(default_factory=set)
 
     @cached_property

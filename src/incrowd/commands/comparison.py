@@ -269,7 +269,7 @@ def default_cache() -> Path:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptTrials:
     """Results of earlier times: numbers, or the words of a refusal, which name columns and counts."""
 
     folder: Path

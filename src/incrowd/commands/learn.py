@@ -29,6 +29,7 @@ from incrowd.errors import InputError, option, unknown
 from incrowd.flow import Table
 from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
+from incrowd.publishing.memory_limit import check_fits
 from incrowd.release.folder import ReleaseFolder
 from incrowd.results import Result, Row
 from incrowd.schema import Role, Schema
@@ -208,6 +209,7 @@ def learn(
     target: str | Sequence[str] = (),
     policy: object = None,
     *,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Learned:
     """Train a classifier on the original and on the release, and test both on the same records.
@@ -220,6 +222,8 @@ def learn(
         Published columns to guess from the others. Numbers and dates are split at their median.
     policy : Policy, dict or path, optional
         Needed where no audit is beside the release.
+    memory : str or int, optional
+        What may be used, such as "20GB"; half of the machine's memory by default. More is refused.
 
     Raises
     ------
@@ -234,6 +238,7 @@ def learn(
             f"{folder.path} was made with a public table, and which rows are of the private one is not "
             "published; nothing can be learnt from it as from a table"
         )
+    check_fits("learn", [folder, folder.source], memory)
     watch("read")
     targets = [target] if isinstance(target, str) else list(target)
     _check_targets(targets, folder.original, folder.schema)

@@ -16,6 +16,7 @@ from incrowd import tables
 from incrowd.commands.measure_bound import measured_bound
 from incrowd.commands.measure_risk import RiskSubject, measured_risk
 from incrowd.encode import encode
+from incrowd.engines.resources import Resources
 from incrowd.errors import InputError, TableError, option
 from incrowd.flow import Microdata, Table
 from incrowd.graph import components, consistency, levels
@@ -40,6 +41,7 @@ from incrowd.measures.totals import one_way_totals
 from incrowd.measures.two_way import two_way_words
 from incrowd.policy import Policy
 from incrowd.policy.parts import Population
+from incrowd.publishing.memory_limit import engine_for_looking, not_counted
 from incrowd.release.folder import ReleaseFolder, is_folder
 from incrowd.results import Result, Row
 from incrowd.schema import Schema
@@ -47,7 +49,7 @@ from incrowd.schema import Schema
 if TYPE_CHECKING:
     from incrowd.queries.workload import Workload
 
-BOXES, SHARE = 100, 0.1  # range counts that are asked, and how much of the domain each covers
+BOXES, SHARE = ASKED = 100, 0.1  # range counts that are asked, and how much of the domain each covers
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,6 +106,9 @@ def measure(
     check: object = None,
     workload: str | Path | None = None,
     bound: str = QUICK,
+    engine: str = "auto",
+    memory: str | int | None = None,
+    threads: int | None = None,
     watch: Watch = unwatched,
 ) -> Measured:
     """Measure what a release lost, or a table that another tool wrote in our cell syntax.
@@ -124,11 +129,24 @@ def measure(
     bound : str
         How hard to look for what the information loss of no such release can be below: "none", "quick", which
         takes a few seconds, or "tight", which takes a minute or two of a table like Adult.
+    engine : str
+        ``"memory"``, or ``"duckdb"``: both tables are counted where they lie, and ``not_computed`` says what
+        counts cannot give. ``"auto"`` takes DuckDB for a release where both would need more than half of the
+        machine's memory, or `memory`.
+    memory, threads
+        What DuckDB may use, as of `publish`.
     """
     check_effort(bound)
     asked = Policy.of(policy)
     whole = is_folder(release)
     questions = None if workload is None else _asked(Path(workload), whole)
+    given_tables = [release, *_sources(release, original), public, check]
+    resources = engine_for_looking("measure", given_tables, engine, memory, threads)
+    if resources is not None:
+        if not whole:
+            raise InputError(not_counted("measure", given_tables))
+        folder = ReleaseFolder.open(release, original, asked, public, check)
+        return _counted(folder, resources, bound, questions, watch)
     watch("read")
     if whole:
         folder = ReleaseFolder.open(release, original, asked, public, check)
@@ -161,6 +179,26 @@ def measure(
         measured["sensitive_groups"] = buckets.to_dict()
         measured["notes"].append(buckets.note)
     return Measured(measured)
+
+
+def _sources(release: object, original: object) -> list[object]:
+    """The original, and of a release that is open already its tables, which may be read or not."""
+    if not isinstance(release, ReleaseFolder):
+        return [original]
+    return [release.source, release.public_source, release.check_source]
+
+
+def _counted(
+    folder: ReleaseFolder, resources: Resources, bound: str, questions: Workload | None, watch: Watch
+) -> Measured:
+    from incrowd.commands.measure_counted import measure_counted, refuse_queries
+
+    boxes = {"range_counts": ASKED}
+    if questions is not None:
+        if questions.queries:
+            refuse_queries()
+        boxes["workload"] = (questions.boxes, questions.share)
+    return Measured(measure_counted(folder, resources, bound, boxes, evenly, watch))
 
 
 def _by_another_tool(published: object, original: object, policy: Policy | None) -> _MeasuredTables:
@@ -231,7 +269,7 @@ def _range_counts(found: _MeasuredTables, boxes: int = BOXES, share: float = SHA
     """The average relative error of the paper's range counts; always the same boxes for one table."""
     if found.uncounted:
         return {"error": None, "why": found.uncounted}
-    drawn = random_boxes(found.people, share, boxes, _evenly(), "discrete")
+    drawn = random_boxes(found.people, share, boxes, evenly(), "discrete")
     error = average_relative_error(found.shown, found.weights, found.people, drawn, "discrete")
     return {"error": error.mean, "boxes": boxes, "share": share, "empty": error.empty}
 
@@ -260,7 +298,7 @@ def _workload(asked: Workload, found: _MeasuredTables) -> dict[str, Any]:
     return relative_errors(asked.queries, Queryable.load(found.folder), original, left_out).to_dict()
 
 
-def _evenly() -> Callable[[], float]:
+def evenly() -> Callable[[], float]:
     """Numbers from 0 to below 1 that look drawn and are the same every time."""
     numbers = count()
     return lambda: int.from_bytes(hashlib.sha256(str(next(numbers)).encode()).digest()[:6], "big") / 2**48

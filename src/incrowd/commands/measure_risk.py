@@ -56,11 +56,8 @@ def _after(subject: RiskSubject, before: ReidentificationRisk) -> RiskSummary:
     labels = shown.classes[1]
     gone = max(len(people) - len(shown), 0)
     summary = RiskSummary(columns, before, suppressed=gone)
-    if folder is not None and (odds := folder.manifest.get("match_probability")) is not None:
-        drawn = Fraction(str(odds["drawn"]))
-        if drawn == 1:
-            return replace(summary, why_not=NOT_RANDOMIZED)
-        return replace(summary, bound=drawn, by=_claim(folder))
+    if folder is not None and (bounded := bounded_by_assignment(summary, folder)) is not None:
+        return bounded
     if folder is not None and folder.public is not None:
         mine, everyone = folder.own_rows, folder.data
         if mine is None or everyone.own is None or mine.size != labels.size:
@@ -80,6 +77,16 @@ def _after(subject: RiskSubject, before: ReidentificationRisk) -> RiskSummary:
     if links is None or links.size != labels.size:
         return replace(summary, why_not=UNKNOWN_PERSONS)
     return replace(summary, after=reidentification_risk(labels, people.entity[links]))
+
+
+def bounded_by_assignment(summary: RiskSummary, folder: ReleaseFolder) -> RiskSummary | None:
+    """The summary of a release whose rows overlap, which has no classes to count; None of others."""
+    if (odds := folder.manifest.get("match_probability")) is None:
+        return None
+    drawn = Fraction(str(odds["drawn"]))
+    if drawn == 1:
+        return replace(summary, why_not=NOT_RANDOMIZED)
+    return replace(summary, bound=drawn, by=_claim(folder))
 
 
 def _claim(folder: ReleaseFolder) -> str:

@@ -24,6 +24,7 @@ from incrowd.flow import Table
 from incrowd.long_work import Watch, unwatched
 from incrowd.models.plain import plain_of
 from incrowd.policy import Policy, needed
+from incrowd.publishing.memory_limit import check_fits
 from incrowd.publishing.suppression import WITH_PLAIN
 from incrowd.reports.chart import ChartLine, RateChart
 from incrowd.results import Result, Row
@@ -111,6 +112,7 @@ def outliers(
     d: Sequence[str] = (),
     definition: Literal["distance"] = "distance",
     most: int | None = None,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Calibration: ...
 
@@ -123,6 +125,7 @@ def outliers(
     definition: str,
     neighbours: int | None = None,
     most: int | None = None,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Calibration | DensityOutliers: ...
 
@@ -136,6 +139,7 @@ def outliers(
     definition: str = "distance",
     neighbours: int | None = None,
     most: int | None = None,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Calibration | DensityOutliers:
     """Find out how many records stand out at which p and d, and propose a pair of them.
@@ -162,6 +166,8 @@ def outliers(
     most : int, optional
         How many records are asked, 20,000 (``lof``: 10,000) by default. Of a larger table, those at even
         steps.
+    memory : str or int, optional
+        What may be used, such as "20GB"; half of the machine's memory by default. More is refused.
 
     Raises
     ------
@@ -184,6 +190,7 @@ def outliers(
         raise InputError(f"definition must be {' or '.join(DEFINITIONS)}, got {definition}")
     if by_distance and neighbours is not None:
         raise InputError(f"neighbours are for the definition lof; leave out {option('neighbours')}")
+    check_fits("outliers", [table], memory)
     watch("read")
     read = table if isinstance(table, Table) else tables.read(table)
     schema = given.schema(read)

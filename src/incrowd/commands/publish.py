@@ -11,7 +11,7 @@ from incrowd.engines.spark_tables import is_spark
 from incrowd.errors import InputError, PolicyError, option
 from incrowd.long_work import Notice, Watch, unnoticed, unwatched, with_threads
 from incrowd.policy import Policy
-from incrowd.publishing.engine_choice import check_engine, engine_for, resources_of
+from incrowd.publishing.engine_choice import check_engine, engine_for, resources_of, series_engine
 from incrowd.publishing.pipeline import Form, Release, publish_in_memory, publish_next, publish_to
 from incrowd.publishing.series import Continued
 
@@ -146,11 +146,14 @@ def publish(
             raise InputError(
                 f"a series keeps its ledger beside each release: say where, with {option('output')}"
             )
-        if engine not in ("auto", "memory") or is_spark(table):
-            raise InputError("a series is published in memory; leave out the engine")
         continued = Continued(None if after is None else Path(after), erase)
+        form = Form(format or "csv", typed, replace)
+        resources = series_engine(table, asked, form, continued.after, (engine, memory, threads), notice)
+        if resources is not None:
+            from incrowd.publishing.large_series import publish_large_next
+
+            return publish_large_next(table, asked, output, continued, form, resources, watch)
         with with_threads(threads):
-            form = Form(format or "csv", typed, replace)
             return publish_next(table, asked, output, continued, form, watch, notice)
     if output is not None:
         spark = engine == "spark" or is_spark(table)

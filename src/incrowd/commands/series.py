@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from incrowd.algorithms.base import method
-from incrowd.cohorts import NONE, Now, SeriesTerms, advanced
+from incrowd.cohorts import NONE, Now, SeriesTerms
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.publishing.cohort_classes import CohortClasses
-from incrowd.publishing.series import ids_to_erase, people_to_erase
+from incrowd.publishing.series import ids_to_erase, next_state, people_to_erase
 from incrowd.release.audit import AUDIT
 from incrowd.release.ledger import SERIES, KeptLedger, Ledger
 from incrowd.reports.chart import Chart, ChartLine
@@ -64,8 +64,16 @@ class SeriesStory(Result):
     l: int  # noqa: E741  the paper's letter
     people: int
     erased: int
+    method: str
     releases: tuple[Mapping[str, Any], ...]
     erasure: ErasureCost | None = None
+
+    @property
+    def promised(self) -> str:
+        """What all releases keep together."""
+        if method(self.method).only_in_series:
+            return f"{self.method}, m = {self.l}"
+        return f"k = {self.k}" + (f", l = {self.l}" if self.l > 1 else "")
 
     def headline(self) -> str:
         last = self.releases[-1]
@@ -80,7 +88,11 @@ class SeriesStory(Result):
 
     def to_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = {"id": self.id, "k": self.k, "l": self.l, "people": self.people}
-        found |= {"erased": self.erased, "releases": [dict(each) for each in self.releases]}
+        found |= {
+            "erased": self.erased,
+            "method": self.method,
+            "releases": [dict(each) for each in self.releases],
+        }
         return found if self.erasure is None else found | {"erasure": self.erasure.to_dict()}
 
     def chart(self) -> Chart:
@@ -95,7 +107,10 @@ class SeriesStory(Result):
             ChartLine(name, tuple(enumerate(values)), look)
             for look, (name, values) in enumerate(shares.items())
         )
-        return Chart("A series of releases", "release", "share", lines)
+        title = (
+            f"{len(self.releases)} releases about {self.people:,} people; over all of them {self.promised}"
+        )
+        return Chart(title, "release, counted from 0", "share of rows, of people; loss", lines)
 
 
 def series(release: str | Path, *, erase: object = None) -> SeriesStory:
@@ -124,7 +139,8 @@ def series(release: str | Path, *, erase: object = None) -> SeriesStory:
     cost = None if erase is None else _cost(ledger, chain[-1], erase)
     told = tuple(_told(each) for each in chain)
     head = ledger.head
-    return SeriesStory(head.series, head.k, head.l, len(ledger.people), int(ledger.erased.sum()), told, cost)
+    people, erased = len(ledger.people), int(ledger.erased.sum())
+    return SeriesStory(head.series, head.k, head.l, people, erased, chain[-1].method, told, cost)
 
 
 def _told(kept: KeptLedger) -> dict[str, Any]:
@@ -152,11 +168,13 @@ def _cost(ledger: Ledger, kept: KeptLedger, erase: object) -> ErasureCost:
     rows = np.full(shown.size, NONE)
     rows[ledger.with_rows] = np.arange(ledger.with_rows.size)
     terms = SeriesTerms(ledger.head.k, ledger.head.l)
-    mondrian = method("mondrian").configured(terms.k, {})
+    made_by = method(kept.method if method(kept.method).only_in_series else "mondrian")
+    algorithm = made_by.configured(made_by.smallest_group(terms.k, terms.l), {})
     data = encode(ledger.effective, kept.schema)
-    classes = CohortClasses(data, mondrian, (), rows, rows, ledger.head.number + 1)
+    classes = CohortClasses(data, algorithm, (), rows, rows, ledger.head.number + 1)
     values = ledger.state.values[-1] if ledger.state.values else ()
-    after = advanced(ledger.state, Now(here, erased, values), terms, classes)
+    after = next_state(ledger.state, Now(here, erased, values), terms, classes)
     lost = here & ~erased & (after.cohort == NONE)
-    whole = lost & (after.atom == ledger.state.atom)  # companions become an atom of their own
+    none_left = ~np.isin(after.atom, after.atom[after.cohort != NONE])
+    whole = lost & none_left & (after.atom == ledger.state.atom)  # companions become an atom of their own
     return ErasureCost(gone.size, int((shown & erased).sum()), int(lost.sum()), int(whole.sum()))

@@ -9,21 +9,22 @@ from incrowd import tables
 from incrowd.commands.stated_policy import stated_policy
 from incrowd.engines.resources import Resources
 from incrowd.engines.spark_tables import is_spark
-from incrowd.errors import IncrowdError, InputError, NotVerified, TableError
+from incrowd.errors import IncrowdError, InputError, NotVerified, TableError, option
 from incrowd.flow import Table
 from incrowd.join import check_public
 from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
 from incrowd.policy.exposures import check_exact_columns, check_names
+from incrowd.publishing.checking import earlier_releases
 from incrowd.publishing.engine_choice import check_engine, resources_of
-from incrowd.publishing.pipeline import earlier_releases
+from incrowd.publishing.memory_limit import check_fits, fits
 from incrowd.publishing.request import Request, requested
 from incrowd.release.data_files import data_files, read_file
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.ledger import KeptLedger
 from incrowd.release.typed import written_again
 from incrowd.reports.datasheet import datasheet
-from incrowd.schema import MANIFEST, Role, Source, Verdict
+from incrowd.schema import LARGE_EFFECTIVE, MANIFEST, Role, Source, Verdict
 from incrowd.verifier import Expected, PublicTable, ReleaseFiles, SeriesHistory, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
 
@@ -71,10 +72,11 @@ def verify(
         If the release claims nothing, or cannot even be read.
     """
     folder = ReleaseFolder.open(release, original, Policy.of(policy), public, check, sparing=True)
-    if (name := _by_engine(folder, engine)) is not None:
-        from incrowd.commands.verify_large import verify_large  # few releases need what is behind an engine
+    if (name := _by_engine(folder, engine, memory)) is not None:
+        from incrowd.commands import verify_large  # few releases need what is behind an engine
 
-        return verify_large(folder, resources_of(name, memory, threads, master), watch)
+        verified = verify_large.verify_large_series if folder.in_series else verify_large.verify_large
+        return verified(folder, resources_of(name, memory, threads, master), watch)
     watch("read")
     expected = _stated(folder) if folder.policy is None else _asked(folder, requested(folder.policy))
     links = folder.links if folder.public is None else folder.people_behind_rows
@@ -105,20 +107,31 @@ def _history(folder: ReleaseFolder) -> SeriesHistory | None:
     return SeriesHistory(rows_of(folder.today, table), entity, folder.path, folder.audit, earlier)
 
 
-def _by_engine(folder: ReleaseFolder, engine: str) -> str | None:
+def _by_engine(folder: ReleaseFolder, engine: str, memory: str | int | None) -> str | None:
     """The engine that a release is to be verified by: asked for, or since one has published it."""
     check_engine(engine, folder.source)
     if folder.in_series:
-        if engine not in ("auto", "memory"):
-            raise InputError("a series is verified in memory; leave out the engine")
-        return None
+        return _engine_of_series(folder, engine)
     if engine != "auto":
         return None if engine == "memory" else engine
     if is_spark(folder.source):
         return "spark"
     if folder.source is None:
         return None
-    return "duckdb" if folder.has_class_files and data_files(folder.path) else None
+    sources = [folder, folder.source, folder.public_source, folder.check_source]
+    if folder.has_class_files and (data_files(folder.path) or not fits("verify", sources, memory)):
+        return "duckdb"
+    check_fits("verify", sources, memory)
+    return None
+
+
+def _engine_of_series(folder: ReleaseFolder, engine: str) -> str | None:
+    """A series is verified as it was published: by its ledgers."""
+    large = (folder.audit / LARGE_EFFECTIVE).is_file()
+    if engine != "auto" and large != (engine == "duckdb"):
+        how, other = ("with DuckDB", "duckdb") if large else ("in memory", "memory")
+        raise InputError(f"the series was published {how}: verify it with {option('engine', other)}")
+    return "duckdb" if large and folder.today is not None else None
 
 
 def _asked(folder: ReleaseFolder, request: Request) -> Expected:

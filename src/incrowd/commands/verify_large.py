@@ -8,8 +8,12 @@ from functools import partial
 from pathlib import Path
 
 from incrowd.commands.stated_policy import stated_policy
+from incrowd.engines.base import OpenedTable
+from incrowd.engines.in_duckdb import DuckEngine
+from incrowd.engines.ledger_files import LedgerFiles, effective_table
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession
+from incrowd.engines.table_files import Inputs
 from incrowd.engines.writing import written_again
 from incrowd.errors import IncrowdError, InputError, NotVerified, option
 from incrowd.long_work import Watch
@@ -20,17 +24,21 @@ from incrowd.publishing.large import (
     joined_files,
     joined_originals,
     original_of,
+    published_names,
     request_for_engine,
     table_files,
     verified,
 )
 from incrowd.publishing.large_join import JoinedTables
-from incrowd.publishing.large_stages import claimed_of, schema_of
+from incrowd.publishing.large_series import ledger_folders, series_verdict
+from incrowd.publishing.large_stages import checked_schema, claimed_of, schema_of, wanted_names
 from incrowd.publishing.request import Request
 from incrowd.release.data_files import data_files
 from incrowd.release.folder import ReleaseFolder
+from incrowd.release.ledger import KeptLedger
 from incrowd.release.stage import audit_folder, private_folder
-from incrowd.schema import RECORDS, Schema, Verdict
+from incrowd.schema import RECORDS, Role, Schema, Verdict
+from incrowd.values import same_name
 from incrowd.verifier import Expected
 
 
@@ -67,6 +75,41 @@ def verify_large(folder: ReleaseFolder, resources: Resources, watch: Watch) -> V
             audit_folder(folder.path.resolve()),
             watch("verify"),
         )
+
+
+def verify_large_series(folder: ReleaseFolder, resources: Resources, watch: Watch) -> Verdict:
+    """Check a release of a series against the table of its day and all releases before it."""
+    release, audit = folder.path.resolve(), audit_folder(folder.path.resolve())
+    beside = release.with_name(release.name + ".verify")
+    try:
+        kept = KeptLedger.open(release)
+        chain = kept.chain()
+        entity = kept.schema.having(Role.IDENTIFIER)[0].name
+    except (IncrowdError, IndexError) as problem:
+        raise NotVerified(f"the release is not what it claims: {problem}") from None
+    policy = _policy(folder)
+    request = request_for_engine(policy)
+    inputs = Inputs(
+        table_files(folder.today, policy, resources), [*published_names(policy), same_name(entity)]
+    )
+    with (
+        private_folder(beside) as work,
+        engine_of(inputs, work, (release, audit, *ledger_folders(chain)), resources) as engine,
+    ):
+        watch("read")
+        engine.open()
+        if not isinstance(engine, DuckEngine):
+            raise InputError(f"a series is verified with {option('engine', 'duckdb')}")
+        expected = _expected(folder, request, partial(_effective_schema, engine, request, audit, entity))
+        _check_bytes(engine.local, release, work)
+        return series_verdict(engine, (release, audit), expected, chain[:-1], entity, watch("verify"))
+
+
+def _effective_schema(engine: DuckEngine, request: Request, audit: Path, entity: str) -> Schema:
+    """The schema that the policy gives the effective table."""
+    table = effective_table(engine.local, LedgerFiles.of(audit), entity)
+    met = {name: engine.domain(name, table) for name in wanted_names(request, table.names)}
+    return checked_schema(request, OpenedTable(table.names, table.rows), met)[0]
 
 
 def _policy(folder: ReleaseFolder) -> Policy:

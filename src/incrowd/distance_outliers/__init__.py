@@ -6,9 +6,9 @@ Decisions are those of exact arithmetic; floats only settle what is not close.
 
 from __future__ import annotations
 
-from incrowd.distance_outliers.corners import Cell
+from incrowd.distance_outliers.corners import CellPlaces
 from incrowd.distance_outliers.matrix import BadLines, GroupPlainness, Matrix
 from incrowd.distance_outliers.setting import Setting
 from incrowd.distance_outliers.space import Space
 
-__all__ = ["BadLines", "Cell", "GroupPlainness", "Matrix", "Setting", "Space"]
+__all__ = ["BadLines", "CellPlaces", "GroupPlainness", "Matrix", "Setting", "Space"]

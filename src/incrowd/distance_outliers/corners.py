@@ -13,7 +13,7 @@ from incrowd.schema import Shape
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CellPlaces:
     """One cell: ``nodes`` are the codes at its smallest and largest place, and missing if it may be.
 
     ``runs`` are all codes that it holds, as pairs (first, last), ascending and apart. A column that takes no
@@ -31,7 +31,7 @@ class Closing:
     attribute: Attribute
     axis: Axis | None
     occurring: frozenset[int]  # codes that records of the original have
-    made: dict[tuple[int, ...], Cell] = field(default_factory=dict)
+    made: dict[tuple[int, ...], CellPlaces] = field(default_factory=dict)
 
     @classmethod
     def of(cls, data: Microdata, axes: Sequence[Axis]) -> tuple[Closing, ...]:
@@ -42,7 +42,7 @@ class Closing:
             cls(attribute, by_index.get(j), frozenset(met[j])) for j, attribute in enumerate(data.attributes)
         )
 
-    def over(self, codes: Codes) -> Cell:
+    def over(self, codes: Codes) -> CellPlaces:
         """The cell over a group's codes: the smallest that the column's shape allows."""
         attribute = self.attribute
         if attribute.shape is Shape.SET:
@@ -57,7 +57,7 @@ class Closing:
             return self._node(attribute.tree.covering(low, high), gone)
         return self._range(low, high, gone)
 
-    def _range(self, low: int, high: int, gone: bool) -> Cell:
+    def _range(self, low: int, high: int, gone: bool) -> CellPlaces:
         gone = gone or low < 0
         key = (low, high, gone)
         if key not in self.made:
@@ -66,7 +66,7 @@ class Closing:
             self.made[key] = self._cell((low, high) if held else (), gone, runs)
         return self.made[key]
 
-    def _node(self, node: int, gone: bool) -> Cell:
+    def _node(self, node: int, gone: bool) -> CellPlaces:
         tree, attribute = self.attribute.tree, self.attribute
         if tree is None:
             raise ValueError("a node needs its hierarchy")
@@ -82,7 +82,7 @@ class Closing:
             self.made[key] = self._cell(range(low, high + 1), gone or inside, runs)
         return self.made[key]
 
-    def _set(self, members: tuple[int, ...]) -> Cell:
+    def _set(self, members: tuple[int, ...]) -> CellPlaces:
         if members not in self.made:
             attribute, held = self.attribute, frozenset(members)
             if attribute.family:
@@ -98,11 +98,11 @@ class Closing:
 
     def _cell(
         self, codes: Sequence[int] | frozenset[int], gone: bool, runs: Sequence[tuple[int, int]]
-    ) -> Cell:
+    ) -> CellPlaces:
         if self.axis is None:
-            return Cell((), tuple(sorted(runs)))
+            return CellPlaces((), tuple(sorted(runs)))
         places = self.axis.places
         placed = [(place, code) for code in codes if (place := places[code]) is not None]
         ends = (min(placed), max(placed)) if placed else ()
         nodes = [code for _, code in (ends if len(set(ends)) == 2 else ends[:1])]
-        return Cell((*nodes, self.attribute.missing) if gone else tuple(nodes), tuple(sorted(runs)))
+        return CellPlaces((*nodes, self.attribute.missing) if gone else tuple(nodes), tuple(sorted(runs)))

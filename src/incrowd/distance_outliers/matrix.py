@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.distance_outliers.cloud import Bools, distinct
-from incrowd.distance_outliers.corners import Cell, Closing
+from incrowd.distance_outliers.corners import CellPlaces, Closing
 from incrowd.distance_outliers.space import Space
 from incrowd.errors import PolicyError
 from incrowd.flow import Codes
@@ -78,7 +78,7 @@ class Matrix:
         values = self.values(rows)
         return len(values) >= self.space.setting.distinct and self.plain_cells(self.cells(rows), values)
 
-    def plain_cells(self, cells: Sequence[Cell], values: Codes) -> bool:
+    def plain_cells(self, cells: Sequence[CellPlaces], values: Codes) -> bool:
         """Does a class with these cells and these different values (s, …) keep the forms asked for?"""
         return all(self._kept(columns, values) for columns in self._forms(cells))
 
@@ -86,7 +86,7 @@ class Matrix:
         """What is all bad in a group, in each form that the setting asks for."""
         return self.look_cells(self.cells(rows), self.values(rows))
 
-    def look_cells(self, cells: Sequence[Cell], values: Codes) -> GroupPlainness:
+    def look_cells(self, cells: Sequence[CellPlaces], values: Codes) -> GroupPlainness:
         form = self.space.setting.form
         corner = self._lines(self.corners(cells), values) if form != "candidate" else None
         candidate = self._lines(self.people(cells), values) if form != "corner" else None
@@ -105,12 +105,12 @@ class Matrix:
         sensitive = self.space.axes[self.space.quasi :]
         return np.stack([axis.codes[rows[first]] for axis in sensitive], axis=1)
 
-    def cells(self, rows: NDArray[np.integer]) -> tuple[Cell, ...]:
+    def cells(self, rows: NDArray[np.integer]) -> tuple[CellPlaces, ...]:
         """The cells that a row over these records would have, one for each quasi-identifier."""
         codes = self.space.data.codes[rows]
         return tuple(closing.over(codes[:, j]) for j, closing in enumerate(self._closings))
 
-    def corners(self, cells: Sequence[Cell]) -> Codes:
+    def corners(self, cells: Sequence[CellPlaces]) -> Codes:
         """The corners of a class (c, quasi axes), as codes; the last column varies fastest.
 
         Raises
@@ -131,7 +131,7 @@ class Matrix:
         grid = np.meshgrid(*nodes, indexing="ij")
         return np.stack([column.ravel() for column in grid], axis=1)
 
-    def people(self, cells: Sequence[Cell]) -> Codes:
+    def people(self, cells: Sequence[CellPlaces]) -> Codes:
         """The combinations (i, quasi axes) that people of the rest inside all these cells have, as codes."""
         tree, which, codes = self._inside
         if any(not cell.runs for cell in cells) or not which.size:
@@ -162,7 +162,7 @@ class Matrix:
         first, which, _ = distinct([points[:, j] for j in taking], [sizes[j] for j in taking])
         return boxtree.build(points), which.astype(np.int32), points[first][:, taking]
 
-    def _forms(self, cells: Sequence[Cell]) -> Any:
+    def _forms(self, cells: Sequence[CellPlaces]) -> Any:
         form = self.space.setting.form
         if form != "candidate":
             yield self.corners(cells)

@@ -16,12 +16,14 @@ from incrowd.engines.resources import Resources, check_room
 from incrowd.engines.session import duck_session, parquet_sql, quoted_text, remove
 from incrowd.engines.sorted_rows import SortingEngine, parts_of
 from incrowd.engines.table_files import Inputs
+from incrowd.engines.writing import ROWS_A_GROUP
 from incrowd.kernels import hilbert
 
 KEYS_AT_ONCE = 4_000_000
 ROWS_AT_ONCE = 1_000_000
 BYTES_A_COLUMN = 20  # on the disk, for a row: its keys, the sorted rows, what is spilled, and the labels
 OTHER_COLUMNS = 4
+KEY_BITS, BUCKET_BITS = 64, 20  # of a random key: all, and those by which keys are counted
 DRAWN_A_PIECE = 1000  # rows, to find out where pieces of sorted rows end
 BYTES_A_KEY, BYTES_A_CELL = 32, 32  # in memory, of a row that is shuffled: key and class, and a private text
 
@@ -42,22 +44,44 @@ class DuckEngine(SortingEngine):
     """An `OrderedEngine` over a DuckDB session."""
 
     def _shuffle(self) -> None:
-        keys, words = self._keys(), ", ".join(self._words)
+        keys = self._keys()
         private = "".join(f", p{place}" for place in range(len(self.private)))
         if self._in_order:
             self._check(self._labelled, "cutting the sorted rows")
             rows = f"(SELECT * FROM {self._placed}) s POSITIONAL JOIN {keys}"
         else:
             keyed = f"(SELECT * FROM {self.coded} POSITIONAL JOIN {keys}) c"
-            rows = f"{keyed} JOIN {self.classes} m USING ({words})"
+            rows = f"{keyed} JOIN {self.classes} m USING ({self._class_key})"
         if (pieces := self._pieces_to_sort(BYTES_A_KEY + BYTES_A_CELL * len(self.private))) > 1:
-            piece = f"((key >> 32) * {pieces} >> 32)"
-            rows = f"SELECT key, g{private} FROM {rows}"
-            self._sort_in_pieces(rows, piece, pieces, f"SELECT g{private}", "key", self._shuffled.path)
+            borders = self._whole_groups(keys, pieces)
+            rows = f"SELECT key AS o0, g{private} FROM {rows}"
+            piece, many = _piece_of(borders), len(borders) + 1
+            self._sort_in_pieces(rows, piece, many, f"SELECT g{private}", "o0", self._shuffled.path)
         else:
             self.local.save(f"SELECT g{private} FROM {rows} ORDER BY key", self._shuffled.path)
         for path in (self.folder / "keys").iterdir():
             path.unlink()
+
+    def _whole_groups(self, keys: str, pieces: int) -> list[tuple[int, ...]]:
+        """Keys between which there are exactly as many rows as fill groups of a Parquet file.
+
+        A file shows in which blocks its rows came: where a piece ended inside a group, the groups after it
+        would have other sizes than those of the same rows that are written again.
+        """
+        rows = self.table.rows
+        size = -(-rows // (pieces * ROWS_A_GROUP)) * ROWS_A_GROUP
+        bucket = f"key >> {KEY_BITS - BUCKET_BITS}"
+        counted = self.local.arrays(
+            f"SELECT {bucket} AS bucket, count(*) AS n FROM {keys} GROUP BY 1 ORDER BY 1"
+        )
+        buckets, ends = counted["bucket"].astype(np.uint64), np.cumsum(counted["n"].astype(np.int64))
+        ranks = np.arange(size, rows, size)
+        inside = np.searchsorted(ends, ranks, "right")
+        wanted = ", ".join(map(str, np.unique(buckets[inside]).tolist())) or "NULL"
+        some = self.local.arrays(f"SELECT key FROM {keys} WHERE ({bucket}) IN ({wanted}) ORDER BY key")["key"]
+        first = np.searchsorted(some.astype(np.uint64) >> np.uint64(KEY_BITS - BUCKET_BITS), buckets[inside])
+        begins = np.concatenate(([0], ends))[inside]
+        return [(key,) for key in some[first + ranks - begins].tolist()]
 
     def _pieces_to_sort(self, bytes_a_row: int) -> int:
         """In how many pieces all rows are sorted, each of which fits into memory with room to spare."""
@@ -79,7 +103,6 @@ class DuckEngine(SortingEngine):
                 found = parquet_sql(folder / "*.parquet")
                 self.local.save(f"{shown} FROM {found} ORDER BY {order}", done / f"{number:06}.parquet")
                 remove(folder)
-        # What a file looks like depends on the blocks that its rows come in: in one file they are whole.
         listed = ", ".join(quoted_text(str(path)) for path in sorted(done.iterdir()))
         self.local.save(f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)", target)
         remove(parted)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from incrowd.engines.base import Frequencies
 from incrowd.engines.rows import copied_rows
 from incrowd.engines.session import DuckSession, Session, quoted, quoted_text
 from incrowd.engines.table_files import TableFiles, TextTable
@@ -20,11 +21,14 @@ from incrowd.errors import TableError, option
 from incrowd.tables.checked_files import (
     check_names,
     check_size,
+    check_texts,
     check_width,
 )
 from incrowd.tables.texts import cell_text, float_text, moment_texts
 from incrowd.values import same_name
 
+BYTES_A_TEXT = 400  # of a distinct value of a column while it is read
+FAR_TOO_MANY = 1.3  # an estimate that is so much above the limit settles it
 MOST_TYPED = 5_000_000  # distinct floats or moments of a column, which are turned into texts one by one
 FLOATS = {"FLOAT": np.float32, "DOUBLE": np.float64}
 MOMENTS = ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS")
@@ -68,6 +72,27 @@ def as_texts(session: Session, table: TextTable, files: TableFiles, wanted: Sequ
         if name in table.published:
             _look_up(session, table, name, files)
     return table
+
+
+def frequencies(session: Session, table: TextTable, column: str, most: int, source: str) -> Frequencies:
+    """The distinct texts of a column with their counts, if they are at most so many."""
+    found = session.arrays(
+        f"SELECT {table.text(column)} AS t, count(*) AS n FROM {table.joined([column])} "
+        f"GROUP BY 1 LIMIT {most + 1}"
+    )
+    if found["n"].size > most:
+        raise TableError(
+            f"{column} has more than {most:,} different values, too many for the memory; round it, "
+            f"drop it, or raise {option('memory')}"
+        )
+    texts, counts = found["t"].tolist(), found["n"].astype(np.int64)
+    check_texts(texts, column, source)
+    if (rows := int(counts.sum())) != table.rows:
+        raise TableError(
+            f"after counting the values of a column there are {rows:,} rows, and there were {table.rows:,}; "
+            "did the table change meanwhile? Nothing was published"
+        )
+    return Frequencies(tuple(texts), counts)
 
 
 def _parquet(session: Session, local: DuckSession, files: Sequence[Path], source: str) -> TextTable:

@@ -35,7 +35,7 @@ class Views(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class SparkStatement:
     """Make a table ``name`` of a query or of ``columns``, drop it, describe a query, or run it."""
 
     kind: str  # "make", "empty", "drop", "describe" or "query"
@@ -44,13 +44,16 @@ class Statement:
     columns: tuple[tuple[str, str], ...] = ()
 
 
-def translated(sql: str, views: Views) -> Statement:
+def translated(sql: str, views: Views) -> SparkStatement:
     """A statement of ours for Spark.
 
     Examples
     --------
-    >>> translated("CREATE OR REPLACE TEMP TABLE t AS SELECT a::BIGINT << 3 AS b FROM s", None)
-    Statement(kind='make', query='SELECT SHIFTLEFT(CAST(a AS BIGINT), 3) AS b FROM s', name='t', columns=())
+    >>> made = translated("CREATE OR REPLACE TEMP TABLE t AS SELECT a::BIGINT << 3 AS b FROM s", None)
+    >>> made.kind, made.name, made.columns
+    ('make', 't', ())
+    >>> made.query
+    'SELECT SHIFTLEFT(CAST(a AS BIGINT), 3) AS b FROM s'
     >>> translated("DROP TABLE t", None).kind
     'drop'
     """
@@ -59,16 +62,16 @@ def translated(sql: str, views: Views) -> Statement:
 
     tree = sqlglot.parse_one(sql, read="duckdb")
     if isinstance(tree, exp.Drop):
-        return Statement("drop", name=next(tree.find_all(exp.Table)).name)
+        return SparkStatement("drop", name=next(tree.find_all(exp.Table)).name)
     if isinstance(tree, exp.Create) and isinstance(tree.this, exp.Schema):
         columns = [(each.name, each.args["kind"].sql("duckdb")) for each in tree.this.expressions]
-        return Statement("empty", name=tree.this.this.name, columns=tuple(columns))
+        return SparkStatement("empty", name=tree.this.this.name, columns=tuple(columns))
     if isinstance(tree, exp.Create):
-        return Statement("make", _query(tree.expression, views), tree.this.name)
+        return SparkStatement("make", _query(tree.expression, views), tree.this.name)
     if isinstance(tree, exp.Describe):
-        return Statement("describe", _query(tree.this, views))
+        return SparkStatement("describe", _query(tree.this, views))
     if isinstance(tree, exp.Query):
-        return Statement("query", _query(tree, views))
+        return SparkStatement("query", _query(tree, views))
     raise TableError("Spark is asked for what it cannot do")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.engines.session import Arrays, DuckSession, remove
-from incrowd.engines.spark_dialect import PLACE, Statement, translated
+from incrowd.engines.spark_dialect import PLACE, SparkStatement, translated
 from incrowd.errors import InputError, TableError, option
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class SparkSqlSession:
         listed = ", ".join(f"'{str(path).replace(chr(39), chr(39) * 2)}'" for path in files)
         return self.local.arrays(f"SELECT * FROM read_parquet([{listed}], hive_partitioning = false)")
 
-    def _make(self, asked: Statement) -> None:
+    def _make(self, asked: SparkStatement) -> None:
         path = self._new(asked.name)
         frame = self.spark.sql(asked.query)
         self.keep(frame, path)
@@ -171,7 +171,7 @@ class SparkSqlSession:
         self._files[asked.name] = sorted(path.glob("*.parquet"))
         self._show(asked.name, frame.schema)
 
-    def _empty(self, asked: Statement) -> None:
+    def _empty(self, asked: SparkStatement) -> None:
         self._drop(asked.name)
         columns = ", ".join(f"{name} {kind}" for name, kind in asked.columns)
         self.local.run(f"CREATE OR REPLACE TEMP TABLE loaded_ ({columns})")

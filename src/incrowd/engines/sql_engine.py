@@ -38,16 +38,13 @@ from incrowd.engines.base import (
 )
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, Session, parquet_sql, remove
-from incrowd.engines.sources import opened
+from incrowd.engines.sources import BYTES_A_TEXT, FAR_TOO_MANY, frequencies, opened
 from incrowd.engines.table_files import TableFiles, TextTable
 from incrowd.engines.writing import ShuffledRows, write_rows, write_witness
-from incrowd.errors import TableError, option
+from incrowd.errors import TableError
 from incrowd.flow import Codes
-from incrowd.tables.checked_files import check_texts
 
 BITS_A_WORD = 62
-BYTES_A_TEXT = 400  # of a distinct value of a column while it is read
-FAR_TOO_MANY = 1.3  # an estimate that is so much above the limit settles it
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,20 +118,8 @@ class SqlEngine(ABC):
 
     def domain(self, column: str, table: TextTable | None = None) -> Frequencies:
         """The distinct texts of a column with their counts, of the table or of one beside it."""
-        table, most = table or self.table, self._resources.memory // BYTES_A_TEXT
-        found = self.session.arrays(
-            f"SELECT {table.text(column)} AS t, count(*) AS n FROM {table.joined([column])} "
-            f"GROUP BY 1 LIMIT {most + 1}"
-        )
-        if found["n"].size > most:
-            raise TableError(
-                f"{column} has more than {most:,} different values, too many for the memory; round it, "
-                f"drop it, or raise {option('memory')}"
-            )
-        texts, counts = found["t"].tolist(), found["n"].astype(np.int64)
-        check_texts(texts, column, self.files.name)
-        self._check(int(counts.sum()), "counting the values of a column", table.rows)
-        return Frequencies(tuple(texts), counts)
+        most = self._resources.memory // BYTES_A_TEXT
+        return frequencies(self.session, table or self.table, column, most, self.files.name)
 
     # Codes
 
@@ -351,9 +336,13 @@ class SqlEngine(ABC):
 
     # Rows of the release
 
+    @property
+    def _class_key(self) -> str:
+        """The columns of the coded rows by which `classes` gives each its class."""
+        return ", ".join(self._words)
+
     def sample(self, about: int) -> SampledRows:
-        words = ", ".join(self._words)
-        return self._sampled(f"{{}} c JOIN {self.classes} m USING ({words})", self.coded, about)
+        return self._sampled(f"{{}} c JOIN {self.classes} m USING ({self._class_key})", self.coded, about)
 
     def _sampled(self, rows: str, drawn_from: str, about: int, session: Session | None = None) -> SampledRows:
         """Rows with words, g and private texts; `rows` says what is joined to those that are drawn."""

@@ -242,6 +242,16 @@ def write_witness(
         session.run(f"DROP TABLE values{j}_")
 
 
+def write_classes(session: DuckSession, classes: ClassCells, labelled: str, label: str, target: Path) -> None:
+    """The cells of the class that each label has, by a relation of label and g: a file as private as that."""
+    _load(session, classes, "shown", csv=False)
+    session.run(
+        f"COPY (SELECT m.{label} AS class, shown.* EXCLUDE (g) FROM {labelled} m JOIN shown USING (g)) "
+        f"TO {quoted_text(str(target / CLASSES))} (FORMAT parquet)"
+    )
+    session.run("DROP TABLE shown")
+
+
 def _changed(rows: ShuffledRows, place: int) -> str:
     """A table of the private texts that CSV writes otherwise, and how it is joined."""
     found = rows.session.arrays(

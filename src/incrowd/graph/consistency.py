@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.kernels import boxtree
+from incrowd.measures.counted import record_weights
 from incrowd.measures.published import Published, covered_regions
 
 Ints = NDArray[np.int64]
@@ -37,9 +38,9 @@ class Graph:
     """Distinct records u and distinct rows v with weights, and edges from u to rows ``indices[e]``.
 
     Edges of u are ``indptr[u]..indptr[u+1]-1``, their rows ascend. ``record_of`` and ``row_of`` say which
-    distinct one each record and each published row is, -1 if it was taken out. Where fewer rows than
-    records were published, ``left_out`` is the difference: the last row then stands for all records that
-    may have been left out; anybody may be, and it counts nowhere as a published row.
+    distinct one each record and each published row is, -1 if it was taken out; of weighed tables, each line.
+    Where fewer rows than records were published, ``left_out`` is the difference: the last row then stands for
+    all records that may have been left out; anybody may be, and it counts nowhere as a published row.
     """
 
     record_weight: Ints
@@ -207,8 +208,9 @@ def consistency(published: Published, data: Microdata) -> Graph:
     left_out = len(data) - len(published)
     columns = [data.codes[:, j] for j in range(data.codes.shape[1])]
     sizes = [len(attribute) for attribute in data.attributes]
-    first, record_of, record_weight = _counted(*distinct_rows(columns, sizes, len(data)))
-    shown, row_of, row_weight = _counted(*published.classes)
+    found = distinct_rows(columns, sizes, len(data.codes))
+    first, record_of, record_weight = _counted(*found, record_weights(data))
+    shown, row_of, row_weight = _counted(*published.classes, published.line_weights)
     rows = [column[shown] for column in published.rows]
     if left_out > 0:  # the last cell of each column covers everything
         rows = [np.append(row, len(cells) - 1) for row, cells in zip(rows, published.cells, strict=True)]
@@ -219,9 +221,9 @@ def consistency(published: Published, data: Microdata) -> Graph:
     return Graph(record_weight, row_weight, indptr, indices, record_of, row_of, max(left_out, 0))
 
 
-def _counted(first: Ints, which: Ints) -> tuple[Ints, Codes, Ints]:
-    """Where each distinct row is first met, which one each row is, how often it occurs."""
-    return first, which.astype(np.int32), np.bincount(which, minlength=first.size).astype(np.int64)
+def _counted(first: Ints, which: Ints, weights: Ints | None) -> tuple[Ints, Codes, Ints]:
+    """Where each distinct row is first met, which one each line is, how often it occurs."""
+    return first, which.astype(np.int32), np.bincount(which, weights, first.size).astype(np.int64)
 
 
 def _least(counts: Ints) -> int:

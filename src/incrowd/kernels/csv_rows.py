@@ -7,6 +7,18 @@ from incrowd.kernels.jit import kernel
 
 
 @kernel
+def bytes_of_rows(codes: Codes, base: Ints, starts: Ints) -> int:
+    """How many bytes `join_cells` makes of these."""
+    total = 0
+    for column in range(codes.shape[0]):
+        first = base[column]
+        for row in range(codes.shape[1]):
+            cell = first + codes[column, row]
+            total += starts[cell + 1] - starts[cell]
+    return total
+
+
+@kernel
 def join_cells(codes: Codes, base: Ints, starts: Ints, cells: Bytes, out: Bytes) -> int:
     """Codes (d, r), cells of all columns end to end -> rows, one after the other, and how many bytes.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from incrowd.kernels.arrays import Floats, Ints
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import borrowed, kernel
 
 ROWS = 8  # of widths in one sum
 
@@ -35,6 +35,7 @@ class Spans(NamedTuple):
 
 
 @kernel
+@borrowed
 def sign(rows: int, spans: Spans) -> Any:
     """Is the sum of the first rows of widths, each so many times and by span, above 0 (1), 0, or below (-1)?
 
@@ -63,6 +64,7 @@ def sign(rows: int, spans: Spans) -> Any:
 
 
 @kernel
+@borrowed
 def compare_rows(spans: Spans) -> Any:
     """Is the sum of the first row of widths less than that of the second (-1), equal (0), or more (1)?
 
@@ -77,6 +79,7 @@ def compare_rows(spans: Spans) -> Any:
 
 
 @kernel
+@borrowed
 def below(gap: float, weight: int, rows: int, spans: Spans) -> Any:
     """Is a sum below 0? `gap` is the same in floats, `weight` the sum of its weights; widths are laid out."""
     if abs(gap) > spans.slack * weight:

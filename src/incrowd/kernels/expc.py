@@ -15,7 +15,7 @@ import numpy as np
 from incrowd.kernels.arrays import Floats, Ints
 from incrowd.kernels.closure import codes_between, count_of
 from incrowd.kernels.exact import compare_rows
-from incrowd.kernels.jit import inlined, inner, kernel
+from incrowd.kernels.jit import borrowed, inlined, inner, kernel
 from incrowd.kernels.plain_corners import (
     APART,
     BOTTOM,
@@ -135,6 +135,7 @@ class ExpcState(NamedTuple):
 
 
 @inlined
+@borrowed
 def stretched(low: Ints, high: Ints, at: int, row: int, domain: CornerDomain, box: Ints) -> Any:
     """What the group's row costs at least with anybody between codes low[at]..high[at], but for rounding.
 
@@ -165,6 +166,7 @@ def stretched(low: Ints, high: Ints, at: int, row: int, domain: CornerDomain, bo
 
 
 @inner
+@borrowed
 def compared(low: Ints, high: Ints, at: int, codes: Ints, other: int, domain: CornerDomain, box: Ints) -> Any:
     """Does the row cost less with anybody between these codes than with others (-1), as much (0), or more?"""
     stretched(low, high, at, FIRST_ROW, domain, box)
@@ -173,6 +175,7 @@ def compared(low: Ints, high: Ints, at: int, codes: Ints, other: int, domain: Co
 
 
 @inlined
+@borrowed
 def precedes(
     gap: float,
     behind: bool,
@@ -196,6 +199,7 @@ def precedes(
 
 
 @inlined
+@borrowed
 def away(j: int, low: int, high: int, columns: Ints, axis: Ints, box: Ints) -> Any:
     """How far the codes low..high lie from the group's, at least."""
     at = columns[j, START]
@@ -203,6 +207,7 @@ def away(j: int, low: int, high: int, columns: Ints, axis: Ints, box: Ints) -> A
 
 
 @kernel
+@borrowed
 def changes(codes: Ints, domain: CornerDomain, box: Ints) -> Any:
     """Would these codes (d,) change the group's cells?"""
     for j in range(codes.size):
@@ -224,6 +229,7 @@ def changes(codes: Ints, domain: CornerDomain, box: Ints) -> Any:
 
 
 @inlined
+@borrowed
 def eligible(kind: int, low: Ints, high: Ints, at: int, domain: CornerDomain, box: Ints, near: Ints) -> Any:
     """Can anybody between codes low[at]..high[at] be one who is looked for? Exact for a single record."""
     columns, axis = domain.column, domain.axis
@@ -237,7 +243,18 @@ def eligible(kind: int, low: Ints, high: Ints, at: int, domain: CornerDomain, bo
     return kind == ON_BOUNDS
 
 
+@inlined
+@borrowed
+def name_node(p: int, pool: RecordPool, group: GrowingGroup) -> None:
+    """Let ``group.key`` be a point of the pool with its own value."""
+    key, codes = group.key, pool.codes
+    for j in range(codes.shape[1]):
+        key[j] = codes[p, j]
+    key[codes.shape[1]] = pool.point[p, VALUE]
+
+
 @inner
+@borrowed
 def measure_near(who: int, expc: ExpcState) -> None:
     """How far the nearest free record lies in each column: of all, or of those that bring a new value."""
     pool, columns, axis, has = expc.pool, expc.domain.column, expc.domain.axis, expc.group.has
@@ -264,6 +281,7 @@ def measure_near(who: int, expc: ExpcState) -> None:
 
 
 @inner
+@borrowed
 def select(kind: int, most: int, who: int, expc: ExpcState) -> Any:
     """The cheapest `most` free points behind the last -> how many; in ``search.found``, with their cost.
 

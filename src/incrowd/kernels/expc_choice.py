@@ -25,15 +25,17 @@ from incrowd.kernels.expc import (
     changes,
     eligible,
     measure_near,
+    name_node,
     precedes,
     select,
     stretched,
 )
-from incrowd.kernels.jit import inner, kernel
+from incrowd.kernels.jit import borrowed, inner, kernel
 from incrowd.kernels.plain_corners import ASK, MEMBERS, NO, VALUES, WITH, YES, no_outlier, plain, widen
 
 
 @inner
+@borrowed
 def best_of_all(kind: int, who: int, large: bool, expc: ExpcState) -> Any:
     """The cheapest with which the group is plain, of all that matter -> (YES or why that is open, point).
 
@@ -73,9 +75,7 @@ def best_of_all(kind: int, who: int, large: bool, expc: ExpcState) -> Any:
                 if not precedes(cost - best_cost, behind, codes, codes, p, codes, best, domain, box):
                     continue
             if kind == ON_BOUNDS:  # a group that is stuck takes no outlier in
-                for j in range(codes.shape[1]):
-                    group.key[j] = codes[p, j]
-                group.key[codes.shape[1]] = value
+                name_node(p, pool, group)
                 answer = no_outlier(domain, group, memo, test)
                 if answer >= ASK:
                     return answer, -1
@@ -99,6 +99,7 @@ def best_of_all(kind: int, who: int, large: bool, expc: ExpcState) -> Any:
 
 
 @kernel
+@borrowed
 def choose(kind: int, expc: ExpcState) -> Any:
     """Who is to join -> (YES or why that is not known, point; -1 if there is nobody).
 
@@ -139,8 +140,7 @@ def choose(kind: int, expc: ExpcState) -> Any:
             p = found[i]
             codes, value = pool.codes[p], pool.point[p, VALUE]
             if kind == ON_BOUNDS:  # a group that is stuck takes no outlier in
-                group.key[: codes.size] = codes
-                group.key[codes.size] = value
+                name_node(p, pool, group)
                 answer = no_outlier(domain, group, memo, test)
                 if answer >= ASK:
                     return answer, -1

@@ -43,9 +43,10 @@ from incrowd.kernels.expc import (
     ExpcState,
     RecordPool,
     WalkRoom,
+    name_node,
 )
 from incrowd.kernels.expc_choice import choose
-from incrowd.kernels.jit import inner, kernel
+from incrowd.kernels.jit import borrowed, inner, kernel
 from incrowd.kernels.plain_corners import (
     ALL,
     APART,
@@ -77,6 +78,7 @@ from incrowd.kernels.plain_corners import (
 
 
 @inner
+@borrowed
 def put(record: int, state: int, pool: RecordPool) -> None:
     """Say what is with a record, and who is the smallest free one around it."""
     p = pool.record[record, POINT]
@@ -105,6 +107,7 @@ def put(record: int, state: int, pool: RecordPool) -> None:
 
 
 @inner
+@borrowed
 def let_go(domain: CornerDomain, pool: RecordPool, group: GrowingGroup, search: WalkRoom) -> None:
     """Take the record out of the group that lies on most bounds, not the seed; it does not come back.
 
@@ -123,15 +126,15 @@ def let_go(domain: CornerDomain, pool: RecordPool, group: GrowingGroup, search: 
     put(members[worst], BANNED, pool)
     search.banned[group.tally[BANS]] = members[worst]
     group.tally[BANS] += 1
-    kept = members[:count].copy()
     clear(group)
-    for i in range(count):
+    for i in range(count):  # who stays moves up; nobody is overwritten before that
         if i != worst:
-            p = pool.record[kept[i], POINT]
-            join(kept[i], pool.codes[p], pool.point[p, VALUE], domain.column, group)
+            p = pool.record[members[i], POINT]
+            join(members[i], pool.codes[p], pool.point[p, VALUE], domain.column, group)
 
 
 @kernel
+@borrowed
 def close(succeeded: bool, pool: RecordPool, group: GrowingGroup, search: WalkRoom) -> None:
     """End a group: number it, or let all but the seed go; those let go on the way are free again."""
     tally = group.tally
@@ -150,6 +153,7 @@ def close(succeeded: bool, pool: RecordPool, group: GrowingGroup, search: WalkRo
 
 
 @kernel
+@borrowed
 def done(expc: ExpcState) -> Any:
     """Is the group large, diverse and plain in the corner form? YES, NO, or why that is not known."""
     rules, group = expc.rules, expc.group
@@ -161,6 +165,7 @@ def done(expc: ExpcState) -> Any:
 
 
 @inner
+@borrowed
 def open_next(seeds: Ints, expc: ExpcState) -> Any:
     """Begin a group with the next seed that is in none -> YES, or why that is not known.
 
@@ -173,8 +178,7 @@ def open_next(seeds: Ints, expc: ExpcState) -> Any:
         state, p = pool.record[seed, STATE], pool.record[seed, POINT]
         answer = YES
         if expc.rules.usual and state == FREE:
-            group.key[:-1] = pool.codes[p]
-            group.key[-1] = pool.point[p, VALUE]
+            name_node(p, pool, group)
             answer = no_outlier(domain, group, expc.memo, expc.test)
             if answer >= ASK:
                 return answer
@@ -192,6 +196,7 @@ def open_next(seeds: Ints, expc: ExpcState) -> Any:
 
 
 @kernel
+@borrowed
 def grow(seeds: Ints, expc: ExpcState) -> Any:
     """Groups around the seeds, in their order, of whoever is free -> FINISHED, or why it stops.
 
@@ -245,6 +250,7 @@ def grow(seeds: Ints, expc: ExpcState) -> Any:
 
 
 @kernel
+@borrowed
 def widths_with(boxes: Ints, box: Ints, domain: CornerDomain, wide: Ints) -> None:
     """How wide the cells of a row over each of some boxes (g, 4, d) and another (4, d) are: wide (g, d)."""
     for g in range(wide.shape[0]):
@@ -264,6 +270,7 @@ def widths_with(boxes: Ints, box: Ints, domain: CornerDomain, wide: Ints) -> Non
 
 
 @kernel
+@borrowed
 def first_plain(first: int, record: int, rows: Ints, starts: Ints, expc: ExpcState) -> Any:
     """The first of some groups, from number `first` on, that is plain with a record -> (YES, which).
 

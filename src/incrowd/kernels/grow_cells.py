@@ -20,7 +20,7 @@ from incrowd.kernels.queue import Queue, pop, push
 CHUNK = 8
 
 
-class Growth(NamedTuple):
+class GrowingCells(NamedTuple):
     """Cells that grow around points (m, d)."""
 
     each: GroupBounds  # the points themselves
@@ -34,7 +34,7 @@ class Growth(NamedTuple):
 
 
 @kernel
-def take(count: int, free: Free, growth: Growth) -> None:
+def take(count: int, free: Free, growth: GrowingCells) -> None:
     """Let the free records of the first points in `found` be free no more."""
     for x in range(count):
         q = growth.found[x]
@@ -47,7 +47,7 @@ def take(count: int, free: Free, growth: Growth) -> None:
 
 
 @kernel
-def inside(free: Free, growth: Growth, costs: Costs) -> Any:
+def inside(free: Free, growth: GrowingCells, costs: Costs) -> Any:
     """Which free points the cell holds -> (how many, how many records)."""
     kind, own, chunks = costs.kind, growth.own, growth.chunks
     low, high, bits = own.low[0], own.high[0], own.bits[0]
@@ -82,7 +82,7 @@ def inside(free: Free, growth: Growth, costs: Costs) -> Any:
 
 
 @inner
-def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any:
+def _within_reach(limit: float, free: Free, growth: GrowingCells, costs: Costs) -> Any:
     """Write down which points the cell may take in for up to `limit` -> (how many, the next above it)."""
     kind, scale, own, chunks = costs.kind, costs.scale, growth.own, growth.chunks
     low, high, bits, cost, d = own.low[0], own.high[0], own.bits[0], own.cost[0], costs.kind.size
@@ -131,7 +131,7 @@ def _within_reach(limit: float, free: Free, growth: Growth, costs: Costs) -> Any
 
 
 @inner
-def _sorted_out(left: int, count: int, limit: float, free: Free, growth: Growth, d: int) -> Any:
+def _sorted_out(left: int, count: int, limit: float, free: Free, growth: GrowingCells, d: int) -> Any:
     """Of the points within reach: who is inside, who is nearest, who is too far by now.
 
     Returns how many stay within reach, how many are inside, their records, the nearest, the next above.
@@ -155,7 +155,7 @@ def _sorted_out(left: int, count: int, limit: float, free: Free, growth: Growth,
 
 
 @inner
-def _now_adds(left: int, free: Free, growth: Growth, costs: Costs) -> None:
+def _now_adds(left: int, free: Free, growth: GrowingCells, costs: Costs) -> None:
     """The cell has grown by a step: write down anew what the others add, in the columns that changed."""
     own, maybe, more, points = growth.own, growth.maybe, growth.more, free.points
     for j in range(costs.kind.size):
@@ -179,7 +179,7 @@ def _now_adds(left: int, free: Free, growth: Growth, costs: Costs) -> None:
 
 
 @kernel
-def grown(need: int, p: int, limit: float, free: Free, growth: Growth, costs: Costs) -> Any:
+def grown(need: int, p: int, limit: float, free: Free, growth: GrowingCells, costs: Costs) -> Any:
     """Grow a cell around point p until it holds `need` free records -> (cost, points, records).
 
     Every step takes in the point that makes the cell dearer by the least. Above `limit` it stops with no
@@ -205,7 +205,7 @@ def grown(need: int, p: int, limit: float, free: Free, growth: Growth, costs: Co
 
 
 @kernel
-def keep(p: int, growth: Growth) -> None:
+def keep(p: int, growth: GrowingCells) -> None:
     """Remember the cell as that around point p, by what it grew over.
 
     A node of a tree may hold more points, beyond these bounds. They stay free when its turn comes: that costs
@@ -217,7 +217,7 @@ def keep(p: int, growth: Growth) -> None:
 
 @kernel
 def next_grown(
-    k: int, times: float, first: float, free: Free, growth: Growth, queue: Queue, costs: Costs
+    k: int, times: float, first: float, free: Free, growth: GrowingCells, queue: Queue, costs: Costs
 ) -> Any:
     """The cheapest cell with k free records -> (point, cost, points that it holds), or -1.
 

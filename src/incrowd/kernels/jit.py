@@ -44,30 +44,45 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Most of the time of compiling a small function goes into taking its arguments from Python.
 _INSIDE: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_BORROWED: set[Callable[..., Any]] = set()
 _HERE = Path(__file__).parent
 _IMPORTED = re.compile(
     r"^from incrowd\.kernels(?:\.(\w+))? import (\(.*?\)|[^\n]*)", re.MULTILINE | re.DOTALL
 )
 
 
+def borrowed(function: Function) -> Function:
+    """Mark a function that makes and returns no array, before it is compiled: it counts no references.
+
+    Whoever called the outermost kernel holds every array; to count who has one in hand takes longer than
+    small work on it. Numba refuses to compile such a function if it makes an array or returns a part of one.
+    """
+    _BORROWED.add(function)
+    return function
+
+
 def kernel(function: Function) -> Function:
     """Compile a function over arrays."""
-    return _kept(numba.njit(**_OPTIONS)(function), function)
+    return _kept(numba.njit(**_options(function))(function), function)
 
 
 def inner(function: Function) -> Function:
     """Compile a function that kernels alone call: without the code that takes arguments from Python."""
-    return _inside(numba.njit(**_OPTIONS, **_INSIDE)(function), function)
+    return _inside(numba.njit(**_options(function), **_INSIDE)(function), function)
 
 
 def inlined(function: Function) -> Function:
     """As `inner`, compiled into each kernel that calls it: passing many arrays costs more than small work."""
-    return _inside(numba.njit(**_OPTIONS, **_INSIDE, forceinline=True)(function), function)
+    return _inside(numba.njit(**_options(function), **_INSIDE, forceinline=True)(function), function)
 
 
 def with_door(function: Function) -> Function:
     """A kernel of its own that does what a function without a door does, for Python to call."""
     return kernel(getattr(function, "py_func", function))
+
+
+def _options(function: Callable[..., Any]) -> dict[str, Any]:
+    return {**_OPTIONS, "_nrt": function not in _BORROWED}  # said of all, or callers would decide it
 
 
 def _inside(compiled: Any, function: Function) -> Function:

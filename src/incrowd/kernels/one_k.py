@@ -27,7 +27,7 @@ from incrowd.kernels.jit import inlined, inner, kernel
 from incrowd.kernels.k_one import DEEP, inside_of, keep, open_node
 
 
-class Rows(NamedTuple):
+class OwnRows(NamedTuple):
     """Rows (n,) sorted by the point that is their own record, and what a search must know about them.
 
     Row r of `groups` is that of record ``record[r]``; rows of point p are ``starts[p]..starts[p+1]-1``.
@@ -57,7 +57,7 @@ def cell_cost(j: int, low: int, high: int, costs: Costs) -> Any:
 
 
 @kernel
-def note(first: int, last: int, rows: Rows, costs: Costs) -> None:
+def note(first: int, last: int, rows: OwnRows, costs: Costs) -> None:
     """Let every node above rows first..last-1 know how far they reach."""
     low, high, dear, groups = rows.low, rows.high, rows.dear, rows.groups
     for r in range(first, last):
@@ -87,7 +87,7 @@ def cheapest_rows(
     p: int,
     wanted: int,
     points: GroupBounds,
-    rows: Rows,
+    rows: OwnRows,
     tree: BoxTree,
     costs: Costs,
     plain: Costs,
@@ -130,7 +130,14 @@ def cheapest_rows(
 
 @kernel
 def widen(
-    k: int, ids: Ints, fits: Ints, points: GroupBounds, rows: Rows, tree: BoxTree, costs: Costs, plain: Costs
+    k: int,
+    ids: Ints,
+    fits: Ints,
+    points: GroupBounds,
+    rows: OwnRows,
+    tree: BoxTree,
+    costs: Costs,
+    plain: Costs,
 ) -> Any:
     """Algorithm 5, record by record -> pairs (row, record) that were joined (m, 2).
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import AnyInts, Bools, Codes, Floats, Ints, Marks
 from incrowd.kernels.boxtree import part
-from incrowd.kernels.jit import kernel
+from incrowd.kernels.jit import borrowed, kernel
 
 GOOD, BAD, UNSURE = 0, 1, 2
 LEAF = 32
@@ -137,6 +137,7 @@ def _grow(points: Floats, order: Codes, roots: Codes, leaf: int) -> Any:
 
 
 @kernel
+@borrowed
 def weigh(forest: DistanceForest, bound: Bound, point: Floats, room: Scratch, close: Codes) -> Any:
     """Count around one point (d,) until it is decided -> (within, outside, close ones written).
 
@@ -206,6 +207,7 @@ def weigh(forest: DistanceForest, bound: Bound, point: Floats, room: Scratch, cl
 
 
 @kernel
+@borrowed
 def decide(forest: DistanceForest, bound: Bound, point: Floats, room: Scratch) -> int:
     """GOOD, BAD or UNSURE: one point (d,), NaN where missing. Made to be called from other kernels."""
     if bound.enough <= 0:

@@ -12,7 +12,7 @@ import numpy as np
 
 from incrowd.kernels.arrays import Codes, Floats, Ints, Marks
 from incrowd.kernels.exact import Spans
-from incrowd.kernels.jit import inlined, inner, kernel
+from incrowd.kernels.jit import borrowed, inlined, inner, kernel
 from incrowd.kernels.outliers import BAD as DECIDED_BAD
 from incrowd.kernels.outliers import GOOD, UNSURE, Bound, DistanceForest, Scratch, decide
 
@@ -93,6 +93,7 @@ class OutlierTest(NamedTuple):
 
 
 @inlined
+@borrowed
 def place_of(key: Codes, memo: KnownNodes) -> Any:
     """Where a node is in the table, or would be."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
@@ -113,17 +114,26 @@ def place_of(key: Codes, memo: KnownNodes) -> Any:
     return at
 
 
+@inlined
+@borrowed
+def enter(key: Codes, at: int, state: int, memo: KnownNodes) -> None:
+    """Write a node to its place in the table."""
+    for j in range(key.size):
+        memo.keys[at, j] = key[j]
+    memo.state[at] = state
+
+
 @kernel
+@borrowed
 def remember(keys: Codes, state: Marks, memo: KnownNodes) -> None:
     """Put nodes (q, d+1) into the table."""
     for q in range(keys.shape[0]):
         if state[q]:
-            at = place_of(keys[q], memo)
-            memo.keys[at] = keys[q]
-            memo.state[at] = state[q]
+            enter(keys[q], place_of(keys[q], memo), state[q], memo)
 
 
 @inlined
+@borrowed
 def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the node at ``group.key`` no outlier? YES, NO, or ASK or CROWDED."""
     key, point, tally = group.key, group.point, group.tally
@@ -143,13 +153,13 @@ def no_outlier(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test
     answer = decide(test.forest, test.bound, point, test.room)
     if answer == UNSURE:
         return ASK
-    memo.keys[at] = key
-    memo.state[at] = FINE if answer == GOOD else BAD
+    enter(key, at, FINE if answer == GOOD else BAD, memo)
     tally[KNOWN] += 1
     return YES if answer == GOOD else NO
 
 
 @inlined
+@borrowed
 def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest) -> Any:
     """Is the corner at ``group.key`` an outlier by its quasi-identifiers alone, so with any value?"""
     key, point, d = group.key, group.point, group.key.size - 1
@@ -164,13 +174,13 @@ def hopeless(domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: 
             if column[PART] >= 0:
                 point[column[PART]] = domain.coordinate[column[START] + key[j]]
         answer = decide(test.outline, test.bound, point[: test.outline.gap.size], test.around)
-        memo.keys[at] = key
-        memo.state[at] = FINE if answer != DECIDED_BAD else BAD
+        enter(key, at, FINE if answer != DECIDED_BAD else BAD, memo)
         group.tally[KNOWN] += 1
     return YES if memo.state[at] == BAD else NO
 
 
 @inlined
+@borrowed
 def node_over(start: int, low: int, high: int, leaf: Ints, node: Ints) -> Any:
     """The smallest permissible set over codes low..high."""
     here = leaf[start + low]
@@ -180,6 +190,7 @@ def node_over(start: int, low: int, high: int, leaf: Ints, node: Ints) -> Any:
 
 
 @inner
+@borrowed
 def lay_corners(box: Ints, domain: CornerDomain, ends: Ints) -> Any:
     """Write the codes at which corners lie -> how many corners there are."""
     corners = 1
@@ -210,6 +221,7 @@ def lay_corners(box: Ints, domain: CornerDomain, ends: Ints) -> Any:
 
 
 @kernel
+@borrowed
 def plain(
     row: int, extra: int, domain: CornerDomain, group: GrowingGroup, memo: KnownNodes, test: OutlierTest
 ) -> Any:
@@ -252,6 +264,7 @@ def plain(
 
 
 @kernel
+@borrowed
 def widen(old: Ints, codes: Ints, column: Ints, new: Ints) -> None:
     """Let a box be another with a record's codes (d,)."""
     for j in range(codes.size):
@@ -266,6 +279,7 @@ def widen(old: Ints, codes: Ints, column: Ints, new: Ints) -> None:
 
 
 @kernel
+@borrowed
 def clear(group: GrowingGroup) -> None:
     """Let the group be empty."""
     for i in range(group.tally[VALUES]):
@@ -277,6 +291,7 @@ def clear(group: GrowingGroup) -> None:
 
 
 @kernel
+@borrowed
 def join(record: int, codes: Ints, value: int, column: Ints, group: GrowingGroup) -> None:
     """Let a record join the group."""
     widen(group.box[0], codes, column, group.box[0])

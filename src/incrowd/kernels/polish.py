@@ -18,7 +18,7 @@ LEAST_GAIN = 1e-9  # less is rounding
 NOBODY: Any = np.int64(-1)
 
 
-class Classes(NamedTuple):
+class ChainedClasses(NamedTuple):
     """Classes of records (n, d): their bounds, and who is in them as chains that are linked both ways."""
 
     codes: Codes
@@ -90,7 +90,7 @@ def dearer(a: int, i: int, codes: Codes, bounds: GroupBounds, costs: Costs, limi
 
 
 @kernel
-def cost_without(i: int, classes: Classes, seconds: Seconds, costs: Costs) -> Any:
+def cost_without(i: int, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> Any:
     """What a row of a record's class costs if it leaves."""
     d = classes.codes.shape[1]
     total = 0.0
@@ -120,7 +120,7 @@ def row_loss(a: int, bounds: GroupBounds, costs: Costs) -> Any:
 
 
 @kernel
-def find_seconds(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> None:
+def find_seconds(a: int, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> None:
     """Look at everyone in class a."""
     d = classes.codes.shape[1]
     low, high, once, twice = seconds.low, seconds.high, seconds.once, seconds.twice
@@ -147,7 +147,7 @@ def find_seconds(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> No
 
 
 @kernel
-def widen(a: int, i: int, classes: Classes, costs: Costs) -> None:
+def widen(a: int, i: int, classes: ChainedClasses, costs: Costs) -> None:
     """Let the bounds of class a hold record i too."""
     bounds = classes.bounds
     for j in range(classes.codes.shape[1]):
@@ -161,7 +161,7 @@ def widen(a: int, i: int, classes: Classes, costs: Costs) -> None:
 
 
 @kernel
-def shrink(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> None:
+def shrink(a: int, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> None:
     """Set the bounds of class a by its records, which have changed; `seconds` become those of it."""
     find_seconds(a, classes, seconds, costs)
     bounds = classes.bounds
@@ -177,7 +177,7 @@ def shrink(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> None:
 
 
 @kernel
-def join(a: int, i: int, classes: Classes) -> None:
+def join(a: int, i: int, classes: ChainedClasses) -> None:
     """Put record i in front of class a's chain."""
     classes.label[i] = a
     classes.before[i], classes.after[i] = -1, classes.head[a]
@@ -187,7 +187,7 @@ def join(a: int, i: int, classes: Classes) -> None:
 
 
 @inner
-def leave(i: int, classes: Classes) -> None:
+def leave(i: int, classes: ChainedClasses) -> None:
     """Take record i out of its class's chain; the bounds are not changed."""
     a = classes.label[i]
     if classes.before[i] >= 0:
@@ -200,7 +200,7 @@ def leave(i: int, classes: Classes) -> None:
 
 
 @inner
-def cheapest_class(i: int, own: int, limit: float, classes: Classes, costs: Costs) -> Any:
+def cheapest_class(i: int, own: int, limit: float, classes: ChainedClasses, costs: Costs) -> Any:
     """Which class pays least for taking record i, below `limit` -> (price, class or -1); not class `own`."""
     bounds = classes.bounds
     best, found = limit, NOBODY
@@ -217,7 +217,7 @@ def cheapest_class(i: int, own: int, limit: float, classes: Classes, costs: Cost
 
 
 @kernel
-def move(i: int, b: int, classes: Classes, seconds: Seconds, costs: Costs) -> None:
+def move(i: int, b: int, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> None:
     """Let record i go to class b; `seconds` become those of the class that it left."""
     a = classes.label[i]
     leave(i, classes)
@@ -227,7 +227,7 @@ def move(i: int, b: int, classes: Classes, seconds: Seconds, costs: Costs) -> No
 
 
 @kernel
-def next_move(k: int, order: Ints, at: Ints, classes: Classes, seconds: Seconds, costs: Costs) -> Any:
+def next_move(k: int, order: Ints, at: Ints, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> Any:
     """Find a record that should move -> (record, class it should go to, what that saves), or -1.
 
     `at` holds the place in `order`, the classes to look at, and the next record there; -1 begins a class.
@@ -257,7 +257,7 @@ def next_move(k: int, order: Ints, at: Ints, classes: Classes, seconds: Seconds,
 
 
 @kernel
-def relocate(k: int, order: Ints, classes: Classes, seconds: Seconds, costs: Costs) -> Any:
+def relocate(k: int, order: Ints, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> Any:
     """Let records move, class by class -> what that saved."""
     at = np.array([0, -1])
     saved = 0.0
@@ -271,7 +271,7 @@ def relocate(k: int, order: Ints, classes: Classes, seconds: Seconds, costs: Cos
 
 @kernel
 def scatter(
-    a: int, worth: float, classes: Classes, costs: Costs, ids: Ints, targets: Ints, room: GroupBounds
+    a: int, worth: float, classes: ChainedClasses, costs: Costs, ids: Ints, targets: Ints, room: GroupBounds
 ) -> Any:
     """How the records of class a would go elsewhere for less than `worth` -> what is left of it, or 0.
 
@@ -310,7 +310,7 @@ def scatter(
 
 
 @kernel
-def send(count: int, ids: Ints, targets: Ints, classes: Classes, costs: Costs) -> None:
+def send(count: int, ids: Ints, targets: Ints, classes: ChainedClasses, costs: Costs) -> None:
     """Let the first `count` records go where they should; the class that they leave is empty then."""
     for p in range(count):
         a = classes.label[ids[p]]
@@ -321,7 +321,9 @@ def send(count: int, ids: Ints, targets: Ints, classes: Classes, costs: Costs) -
 
 
 @kernel
-def dissolve(order: Ints, classes: Classes, costs: Costs, ids: Ints, targets: Ints, room: GroupBounds) -> Any:
+def dissolve(
+    order: Ints, classes: ChainedClasses, costs: Costs, ids: Ints, targets: Ints, room: GroupBounds
+) -> Any:
     """Dissolve the classes that are worth less than their records elsewhere -> what that saved."""
     saved = 0.0
     for x in range(order.size):
@@ -334,7 +336,7 @@ def dissolve(order: Ints, classes: Classes, costs: Costs, ids: Ints, targets: In
 
 
 @kernel
-def link(classes: Classes) -> None:
+def link(classes: ChainedClasses) -> None:
     """Chain the records of each class, in the order of their index."""
     classes.head[:] = -1
     for i in range(classes.label.size - 1, -1, -1):
@@ -342,7 +344,7 @@ def link(classes: Classes) -> None:
 
 
 @kernel
-def members(a: int, classes: Classes, found: Ints) -> None:
+def members(a: int, classes: ChainedClasses, found: Ints) -> None:
     """Write down who is in class a."""
     i = classes.head[a]
     for x in range(found.size):

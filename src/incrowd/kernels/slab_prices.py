@@ -24,7 +24,7 @@ class Slabs(NamedTuple):
     weight: Ints
 
 
-class Counts(NamedTuple):
+class SlabValues(NamedTuple):
     """Room for the values of one slab: how often each code occurs, those that do, and what each costs."""
 
     often: Ints
@@ -34,7 +34,7 @@ class Counts(NamedTuple):
 
 
 @inner
-def _count(s: int, column: Codes, slabs: Slabs, room: Counts) -> Any:
+def _count(s: int, column: Codes, slabs: Slabs, room: SlabValues) -> Any:
     """Count the values of a slab -> how many there are; they stand by rising code."""
     values = 0
     for e in range(slabs.starts[s], slabs.starts[s + 1]):
@@ -48,7 +48,7 @@ def _count(s: int, column: Codes, slabs: Slabs, room: Counts) -> Any:
 
 
 @inner
-def _best_others(k: int, values: int, unit: float, room: Counts) -> None:
+def _best_others(k: int, values: int, unit: float, room: SlabValues) -> None:
     """Of a set: each value costs one unit for every other one that it needs, the most frequent ones."""
     for a in range(values):
         room.rising[a] = room.often[room.codes[a]]
@@ -69,7 +69,7 @@ def _best_others(k: int, values: int, unit: float, room: Counts) -> None:
 
 @inner
 def _windows(
-    k: int, least: int, first: int, values: int, extra: float, position: Floats, room: Counts, ends: Ints
+    k: int, least: int, first: int, values: int, extra: float, position: Floats, room: SlabValues, ends: Ints
 ) -> Any:
     """Lower the price of values from `first` on to the cheapest window with k of them -> the cheapest.
 
@@ -118,7 +118,7 @@ def _windows(
 
 
 @kernel
-def add_set_prices(k: int, unit: float, column: Codes, slabs: Slabs, room: Counts, price: Floats) -> None:
+def add_set_prices(k: int, unit: float, column: Codes, slabs: Slabs, room: SlabValues, price: Floats) -> None:
     """Add to the price (e,) of each point of the slabs what a set of its column costs at least."""
     for s in range(slabs.starts.size - 1):
         values = _count(s, column, slabs, room)
@@ -138,7 +138,7 @@ def add_range_prices(
     position: Floats,
     column: Codes,
     slabs: Slabs,
-    room: Counts,
+    room: SlabValues,
     price: Floats,
 ) -> None:
     """Add to the price (e,) of each point of the slabs what a range of its column costs at least.

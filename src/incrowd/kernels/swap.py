@@ -15,7 +15,7 @@ from incrowd.kernels.jit import inner, kernel
 from incrowd.kernels.polish import (
     LEAST_GAIN,
     NOBODY,
-    Classes,
+    ChainedClasses,
     Seconds,
     cell_loss,
     cost_without,
@@ -29,7 +29,7 @@ from incrowd.kernels.polish import (
 
 
 @kernel
-def cost_instead(i: int, j: int, classes: Classes, seconds: Seconds, costs: Costs) -> Any:
+def cost_instead(i: int, j: int, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> Any:
     """What a row costs of the class that `seconds` tell of, if record i of it leaves and j comes."""
     d = classes.codes.shape[1]
     total = 0.0
@@ -46,7 +46,7 @@ def cost_instead(i: int, j: int, classes: Classes, seconds: Seconds, costs: Cost
 
 
 @kernel
-def most_freed(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> Any:
+def most_freed(a: int, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> Any:
     """By how much at most a row of class a gets cheaper if one record leaves; `seconds` are of it then."""
     if classes.bounds.size[a] < 2:
         return 0.0
@@ -60,7 +60,7 @@ def most_freed(a: int, classes: Classes, seconds: Seconds, costs: Costs) -> Any:
 
 
 @kernel
-def free_all(freed: Floats, classes: Classes, seconds: Seconds, costs: Costs) -> None:
+def free_all(freed: Floats, classes: ChainedClasses, seconds: Seconds, costs: Costs) -> None:
     """Write down for every class what `most_freed` says."""
     for a in range(classes.head.size):
         freed[a] = most_freed(a, classes, seconds, costs)
@@ -68,7 +68,7 @@ def free_all(freed: Floats, classes: Classes, seconds: Seconds, costs: Costs) ->
 
 @kernel
 def exchange(
-    i: int, j: int, freed: Floats, classes: Classes, seconds: Seconds, others: Seconds, costs: Costs
+    i: int, j: int, freed: Floats, classes: ChainedClasses, seconds: Seconds, others: Seconds, costs: Costs
 ) -> None:
     """Let records i and j change places."""
     a, b = classes.label[i], classes.label[j]
@@ -85,7 +85,9 @@ def exchange(
 
 
 @inner
-def _next_within_reach(first: int, i: int, gain: float, freed: Floats, classes: Classes, costs: Costs) -> Any:
+def _next_within_reach(
+    first: int, i: int, gain: float, freed: Floats, classes: ChainedClasses, costs: Costs
+) -> Any:
     """The next class that record i may go to for less than it gains, if the best of it leaves; or -1."""
     bounds, own = classes.bounds, classes.label[i]
     for b in range(first, classes.head.size):
@@ -99,7 +101,7 @@ def _next_within_reach(first: int, i: int, gain: float, freed: Floats, classes: 
 
 @inner
 def best_swap(
-    i: int, freed: Floats, classes: Classes, seconds: Seconds, others: Seconds, costs: Costs
+    i: int, freed: Floats, classes: ChainedClasses, seconds: Seconds, others: Seconds, costs: Costs
 ) -> Any:
     """The record that i should change places with -> (record or -1, what that saves).
 
@@ -134,7 +136,13 @@ def best_swap(
 
 @kernel
 def next_swap(
-    at: Ints, order: Ints, freed: Floats, classes: Classes, seconds: Seconds, others: Seconds, costs: Costs
+    at: Ints,
+    order: Ints,
+    freed: Floats,
+    classes: ChainedClasses,
+    seconds: Seconds,
+    others: Seconds,
+    costs: Costs,
 ) -> Any:
     """Find two records that should change places -> (record, record, what that saves), or -1.
 
@@ -155,7 +163,7 @@ def next_swap(
 
 @kernel
 def swap_all(
-    order: Ints, freed: Floats, classes: Classes, seconds: Seconds, others: Seconds, costs: Costs
+    order: Ints, freed: Floats, classes: ChainedClasses, seconds: Seconds, others: Seconds, costs: Costs
 ) -> Any:
     """Let records change places, in this order -> what that saved."""
     at = np.zeros(1, np.int64)

@@ -66,7 +66,11 @@ def most_frequent(counts: Ints, texts: Sequence[str]) -> Ints:
 
 def attribute_bins(attribute: Attribute, codes: Codes) -> Bins:
     """The bins of a quasi-identifier, by the records' codes (n,)."""
-    counts = np.bincount(codes, minlength=len(attribute))
+    return counted_bins(attribute, np.bincount(codes, minlength=len(attribute)))
+
+
+def counted_bins(attribute: Attribute, counts: Ints) -> Bins:
+    """The same by how many records have each code (m,)."""
     real = np.array([code for code in range(len(attribute)) if code != attribute.missing], np.int64)
     of = np.empty(len(attribute), np.int64)
     places = places_of(attribute, real.tolist()) if attribute.kind in (Kind.NUMERIC, Kind.DATE) else {}
@@ -81,8 +85,15 @@ def attribute_bins(attribute: Attribute, codes: Codes) -> Bins:
 def text_bins(described: Column, column: TextColumn, missing: frozenset[str]) -> Bins:
     """The bins of a column that is published as it is, one for each of its distinct texts."""
     counts = np.bincount(column.codes, minlength=len(column.texts))
-    known = [place for place, text in enumerate(column.texts) if text is not None and text not in missing]
-    texts = [column.texts[place] or "" for place in known]
+    return counted_text_bins(described, column.texts, counts, missing)
+
+
+def counted_text_bins(
+    described: Column, distinct_texts: Sequence[str | None], counts: Ints, missing: frozenset[str]
+) -> Bins:
+    """The same by how many records have each distinct text."""
+    known = [place for place, text in enumerate(distinct_texts) if text is not None and text not in missing]
+    texts = [distinct_texts[place] or "" for place in known]
     kind, format = described.kind, described.format
     if described.role is Role.KEEP:  # a policy does not say it
         found = reading_of(texts, described.name)
@@ -95,9 +106,9 @@ def text_bins(described: Column, column: TextColumn, missing: frozenset[str]) ->
     tally = np.bincount(codes, counts[known], len(distinct)).astype(np.int64)
     by_value = deciles(tally) if ordered else most_frequent(tally, [str(value) for value in distinct])
     bins = _closed_up(by_value, np.arange(len(distinct)), -1)
-    of = np.full(len(column.texts), bins.size, np.int64)
+    of = np.full(len(distinct_texts), bins.size, np.int64)
     of[known] = bins.of[codes]
-    return Bins(of, bins.size + (len(known) < len(column.texts)))
+    return Bins(of, bins.size + (len(known) < len(distinct_texts)))
 
 
 def _closed_up(of: Ints, real: Ints, missing: int) -> Bins:

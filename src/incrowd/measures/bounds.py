@@ -250,7 +250,7 @@ def _slabs(
     """Points that may be in a cell together, and their prices, for every choice of one kind in each."""
     d, most = len(columns), max(map(len, attributes))
     often, codes, rising = (np.zeros(most, np.int64) for _ in range(3))
-    room = slab_prices.Counts(often, codes, np.zeros(most), rising)
+    room = slab_prices.SlabValues(often, codes, np.zeros(most), rising)
     mixed = [[_mixed(j, kind.part) for kind in kinds] for j, kinds in enumerate(columns)]
     for chosen in product(*(range(len(kinds)) for kinds in columns)):
         key = np.zeros(given.weight.size, np.uint64)
@@ -292,7 +292,7 @@ def _add_prices(
     kind: Relaxation,
     column: NDArray[np.int32],
     slabs: slab_prices.Slabs,
-    room: slab_prices.Counts,
+    room: slab_prices.SlabValues,
     price: Floats,
 ) -> None:
     if kind.search == WINDOW:

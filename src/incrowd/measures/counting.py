@@ -33,6 +33,7 @@ from incrowd.measures.boxes import (
 )
 from incrowd.measures.buckets import BucketTable
 from incrowd.measures.cells import CellCoverage
+from incrowd.measures.counted import record_weights
 from incrowd.measures.published import Published
 
 Weights = NDArray[np.float64] | NDArray[np.object_]  # people behind each row: floats, or Fractions
@@ -146,7 +147,9 @@ def counts(data: Microdata, queries: Sequence[RangeCount]) -> NDArray[np.int64]:
     asked = asked_columns(data.attributes, queries)
     codes = data.codes if data.own is None else data.codes[data.own]
     attributes = [data.attributes[j] for j in asked]
-    tally = _tallied([codes[:, j] for j in asked], [len(a) for a in attributes], len(codes), None)
+    weights = record_weights(data)
+    people = None if weights is None else weights.astype(np.float64)
+    tally = _tallied([codes[:, j] for j in asked], [len(a) for a in attributes], len(codes), people)
     inside = (
         [allowed_codes(a, query.sides[a.name]) if a.name in query.sides else None for a in attributes]
         for query in queries

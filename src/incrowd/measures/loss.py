@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import AnyLimit, Choice, Limit, Limited, catalogue, option_names, register
 from incrowd.errors import PolicyError, TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.flow import Attribute, Microdata
 from incrowd.measures.cells import CellCoverage
+from incrowd.measures.counted import frequency
 from incrowd.measures.published import Published
 from incrowd.schema import Shape
 
@@ -46,11 +47,17 @@ class Measure(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredColumn:
-    """One column of a published table beside its codes in the original."""
+    """One column of a published table beside the same column of its original."""
 
     attribute: Attribute
     cells: CellCoverage
-    original: Codes
+    original: Microdata
+    place: int
+
+    @property
+    def frequency(self) -> NDArray[np.int64]:
+        """How many records of the original have each code."""
+        return frequency(self.original, self.place)
 
     @property
     def by_width(self) -> bool:
@@ -74,7 +81,7 @@ class Discernibility(Limited):
 
     def value(self, published: Published, data: Microdata) -> int:
         gone = _left_out(published, data, self.removed)
-        return int((published.class_sizes**2).sum()) + gone * len(data)
+        return published.sizes.squares + gone * len(data)
 
 
 @register("measure", "c_avg")
@@ -92,7 +99,7 @@ class AverageClass(Limited):
     )
 
     def value(self, published: Published, data: Microdata) -> float:  # noqa: ARG002
-        classes = published.class_sizes.size
+        classes = len(published.sizes)
         return len(published) / (classes * self.k) if classes else 0.0
 
 
@@ -127,7 +134,7 @@ class CellMeasure(Limited):
         return {name: _share(self._total(published, data, j), divisor) for j, name in enumerate(names)}
 
     def _total(self, published: Published, data: Microdata, j: int) -> float:
-        column = MeasuredColumn(published.attributes[j], published.cells[j], data.codes[:, j])
+        column = MeasuredColumn(published.attributes[j], published.cells[j], data, j)
         if len(column.attribute) < 2:
             return 0.0
         costs = self.costs(column)
@@ -202,7 +209,7 @@ class EntropyLoss(CellMeasure):
 
     def costs(self, column: MeasuredColumn) -> Costs:
         cells = column.cells
-        frequency = np.bincount(column.original, minlength=len(column.attribute)).astype(np.float64)
+        frequency = column.frequency.astype(np.float64)
         weight = frequency * np.log2(np.maximum(frequency, 1.0))
         # Differences of running sums must not lose what a rare value weighs beside the common ones:
         # coarse parts are multiples of 2**-16 and add up without rounding, fine parts stay small.

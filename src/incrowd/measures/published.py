@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,51 @@ if TYPE_CHECKING:
 Flags = NDArray[np.bool_]
 
 _DENSE = 4  # count in an array while it has at most this many places for each row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassSizes:
+    """How large equivalence classes are: each ``size`` (s,), ascending, and how many ``classes`` have it."""
+
+    size: NDArray[np.int64]
+    classes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sizes: NDArray[np.int64]) -> ClassSizes:
+        """From the size of each class (c,)."""
+        size, classes = np.unique(sizes, return_counts=True)
+        return cls(size.astype(np.int64), classes.astype(np.int64))
+
+    def __len__(self) -> int:
+        """How many classes there are."""
+        return int(self.classes.sum())
+
+    @property
+    def smallest(self) -> int:
+        """The size of the smallest class, 0 where there is none."""
+        return int(self.size[0]) if self.size.size else 0
+
+    def quantile(self, share: Fraction) -> Fraction:
+        """The size that so large a share of all classes does not exceed, between two of them as by a line.
+
+        Examples
+        --------
+        >>> float(ClassSizes.of(np.array([2, 2, 3, 9])).quantile(Fraction(1, 2)))
+        2.5
+        """
+        place = share * (len(self) - 1)
+        upto, before = np.cumsum(self.classes), int(place)
+        low, high = (int(self.size[np.searchsorted(upto, at, "right")]) for at in (before, -int(-place // 1)))
+        return low + (high - low) * (place - before)
+
+    @property
+    def squares(self) -> int:
+        """The sum of the squared sizes, exactly."""
+        return sum(size * size * classes for size, classes in self.pairs)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        return list(zip(self.size.tolist(), self.classes.tolist(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +90,21 @@ class Published:
     def __len__(self) -> int:
         return self.rows[0].size if self.rows else 0
 
+    @property
+    def lines(self) -> int:
+        """How many lines of `rows` there are: one for each row, if they are not counted."""
+        return self.rows[0].size if self.rows else 0
+
+    @property
+    def line_weights(self) -> NDArray[np.int64] | None:
+        """How many rows each line stands for; None: each is one."""
+        return None
+
+    @property
+    def sizes(self) -> ClassSizes:
+        """How many classes there are of which size."""
+        return ClassSizes.of(self.class_sizes)
+
     def __repr__(self) -> str:
         return f"Published({len(self)} rows, {[a.name for a in self.attributes]})"
 
@@ -54,7 +115,7 @@ class Published:
     @cached_property
     def classes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first row of each equivalence class (c,), and the class of each row (n,)."""
-        return distinct_rows(self.rows, [len(cells) for cells in self.cells], len(self))
+        return distinct_rows(self.rows, [len(cells) for cells in self.cells], self.lines)
 
     @cached_property
     def class_sizes(self) -> NDArray[np.int64]:

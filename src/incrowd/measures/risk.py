@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Microdata, distinct_rows
+from incrowd.measures.published import ClassSizes
 
 Ints = NDArray[np.int64]
 THRESHOLDS = (Fraction(1, 5), Fraction(1, 20))
@@ -95,6 +96,36 @@ def reidentification_risk(
         marketer=fsum(own * share) / labels.size,
         unique=int(np.unique(person_of[alone]).size),
         above=tuple((limit, _above(limit, own, size, person_of)) for limit in limits),
+    )
+
+
+def risk_of_sizes(sizes: ClassSizes, thresholds: Iterable[Fraction] = THRESHOLDS) -> ReidentificationRisk:
+    """The same from the sizes of classes alone, where everybody has one row.
+
+    Examples
+    --------
+    >>> risk = risk_of_sizes(ClassSizes.of(np.array([3, 2, 1])))
+    >>> str(risk.highest), risk.mean, risk.marketer, risk.unique
+    ('1', 0.5, 0.5, 1)
+    """
+    pairs, limits = sizes.pairs, tuple(thresholds)
+    rows = sum(size * classes for size, classes in pairs)
+    if not rows:
+        return reidentification_risk(np.zeros(0, np.int64), thresholds=limits)
+    # what `fsum` gives for all rows: their risks as floats, added without rounding
+    added = float(sum((Fraction(1 / size) * size * classes for size, classes in pairs), Fraction(0)))
+    return ReidentificationRisk(
+        rows=rows,
+        persons=rows,
+        classes=len(sizes),
+        highest=Fraction(1, sizes.smallest),
+        mean=added / rows,
+        marketer=added / rows,
+        unique=sum(classes for size, classes in pairs if size == 1),
+        above=tuple(
+            (limit, sum(size * classes for size, classes in pairs if Fraction(1, size) > limit))
+            for limit in limits
+        ),
     )
 
 

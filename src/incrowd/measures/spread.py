@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, Table, TextColumn
-from incrowd.measures.bins import attribute_bins, text_bins
+from incrowd.measures.bins import Bins, counted_bins, text_bins
 from incrowd.measures.buckets import BucketTable
+from incrowd.measures.counted import frequency
 from incrowd.measures.parts import parted
 from incrowd.measures.published import Published
 from incrowd.measures.raking import OneWayTotal, rake_column
@@ -128,14 +129,14 @@ def spread_table(given: OriginalAndRelease) -> SpreadTable:
         bins = text_bins(said, source, schema.missing)
         truth = bins.of[source.codes]
         if lines is not None and said.name in lines.values:
-            of_line = _bins_of(lines.values[said.name], source, bins.of, said.name)
+            of_line = bins_of(lines.values[said.name], source, bins.of, said.name)
             share = np.zeros((len(lines.names), bins.size))
             np.add.at(share, (lines.group, of_line), lines.count)
             share /= np.maximum(share.sum(axis=1, keepdims=True), 1)
             group = rows.column("group").codes.astype(np.int64)
             columns[said.name] = SpreadColumn(said.name, truth, group, share, lines=of_line)
         elif said.name in rows.names:
-            cell = _bins_of(rows.column(said.name), source, bins.of, said.name)
+            cell = bins_of(rows.column(said.name), source, bins.of, said.name)
             columns[said.name] = SpreadColumn(said.name, truth, cell, np.eye(bins.size), exact=True)
     ordered = tuple(columns[column.name] for column in schema.columns if column.name in columns)
     return SpreadTable(ordered, each, None if lines is None else lines.count)
@@ -147,18 +148,26 @@ def spread_quasi_identifiers(
     """The quasi-identifiers of people and of published rows in bins."""
     columns = []
     for j, attribute in enumerate(people.attributes):
-        bins = attribute_bins(attribute, people.codes[:, j])
-        given = () if totals is None else totals.get(attribute.name, ())
-        found = parted(attribute, shown.cells[j], bins, [total.side for total in given])
-        carried = np.bincount(shown.rows[j], minlength=len(shown.cells[j]))  # totals count rows, not people
-        weight = rake_column(found, carried, given).weights if given else np.ones(found.parts.values.size)
-        share = found.parts.shares(weight, found.bin, bins.size)
+        bins, share = shares_in_bins(people, shown, j, totals)
         cell = shown.rows[j].astype(np.int64)
         columns.append(SpreadColumn(attribute.name, bins.of[people.codes[:, j]], cell, share))
     return tuple(columns)
 
 
-def _bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> Ints:
+def shares_in_bins(
+    people: Microdata, shown: Published, j: int, totals: Totals | None = None
+) -> tuple[Bins, Floats]:
+    """The bins of quasi-identifier j, and how much of each published cell (c,) lies in each."""
+    attribute = people.attributes[j]
+    bins = counted_bins(attribute, frequency(people, j))
+    given = () if totals is None else totals.get(attribute.name, ())
+    found = parted(attribute, shown.cells[j], bins, [total.side for total in given])
+    carried = shown.tallies[j]  # totals count rows, not people
+    weight = rake_column(found, carried, given).weights if given else np.ones(found.parts.values.size)
+    return bins, found.parts.shares(weight, found.bin, bins.size)
+
+
+def bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> Ints:
     """The bin of each row of a column whose texts are those of the original."""
     if column.texts is original.texts:  # as in a release that has just been made: nothing to look up
         return of[column.codes]

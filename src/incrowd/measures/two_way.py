@@ -43,7 +43,7 @@ WORSE_THAN_NOTHING = (
     "smaller k"
 )
 STATE_TOTALS = ", or state totals (totals = true in the policy; not in a series), which helps most."
-_DENSE = 0.25  # count pairs of cells first while there are at most so many for each row
+_DENSE = 2.0  # count pairs of cells first while there are at most so many for each row
 WORTH_COMPILING = 200_000  # rows
 
 
@@ -179,22 +179,35 @@ def skill(error: float | None, single: float | None) -> float | None:
 def two_way_error(table: SpreadTable, withheld: Sequence[str] = ()) -> TwoWayError:
     """Measure E2, skill, and which columns can be asked about."""
     columns = table.columns
-    chosen = pairs_of(len(columns))
-    errors, margins = pair_errors(table, chosen), _margins(table)
+    errors, margins = pair_errors(table, pairs_of(len(columns))), _margins(table)
     one_way = [_one_way(table, *pair) for pair in zip(columns, margins, strict=True)]
-    of_columns = []
-    for place, column in enumerate(columns):
+    exact = {column.name: column.exact for column in columns}
+    return errors_of_columns(exact, one_way, errors, withheld)
+
+
+def errors_of_columns(
+    exact: Mapping[str, bool],
+    one_way: Sequence[float],
+    errors: Sequence[tuple[float, float]],
+    withheld: Sequence[str] = (),
+) -> TwoWayError:
+    """Sum up the errors of the pairs that `pairs_of` names.
+
+    `exact` says by name which columns are published as they are, `one_way` what each is off by itself.
+    """
+    chosen, of_columns = pairs_of(len(exact)), []
+    for place, (name, published_exactly) in enumerate(exact.items()):
         mine = {i + j - place: said for (i, j), said in zip(chosen, errors, strict=True) if place in (i, j)}
         # who is further from the truth by itself is to blame for a table of two
         fair = [said for other, said in mine.items() if one_way[other] <= one_way[place]]
         kept = sum(error < max(alone, GOOD_ENOUGH) or error == 0 for error, alone in fair)
         of_columns.append(
             ColumnError(
-                column.name,
+                name,
                 one_way[place],
                 _mean([error for error, _ in mine.values()]),
                 _mean([alone for _, alone in mine.values()]),
-                usable=column.exact or 2 * kept >= len(fair),
+                usable=published_exactly or 2 * kept >= len(fair),
             )
         )
     return TwoWayError(
@@ -203,7 +216,7 @@ def two_way_error(table: SpreadTable, withheld: Sequence[str] = ()) -> TwoWayErr
         _mean([error for error, _ in errors]),
         _mean([alone for _, alone in errors]),
         len(chosen),
-        len(columns) * (len(columns) - 1) // 2,
+        len(exact) * (len(exact) - 1) // 2,
     )
 
 
@@ -241,7 +254,7 @@ def pairs_of(count: int, most: int = MOST_PAIRS) -> list[tuple[int, int]]:
 
 def _one_way(table: SpreadTable, column: SpreadColumn, margin: Ints) -> float:
     people = np.bincount(column.cell, table.people, len(column.share))
-    return _variation(margin, people @ column.share)
+    return variation(margin, people @ column.share)
 
 
 def _pair_errors(
@@ -251,7 +264,7 @@ def _pair_errors(
     first, second = table.columns[i], table.columns[j]
     true = _counted_rows(first.narrow_truth, second.narrow_truth, (first.size, second.size))
     single = np.multiply.outer(margins[i], margins[j])
-    return _variation(true, _estimated(table, distinct, i, j)), _variation(true, single)
+    return variation(true, _estimated(table, distinct, i, j)), variation(true, single)
 
 
 def _counted(first: Ints, second: Ints, people: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
@@ -279,7 +292,7 @@ def _counted_rows(first: NDArray[Any], second: NDArray[Any], shape: tuple[int, i
     return table
 
 
-def _variation(true: Ints, other: NDArray[Any]) -> float:
+def variation(true: Ints, other: NDArray[Any]) -> float:
     """Half the sum of differences between shares."""
     people, shown = max(int(true.sum()), 1), other.sum()
     return float(np.abs(true / people - other / (shown if shown else 1)).sum() / 2)

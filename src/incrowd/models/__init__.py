@@ -155,8 +155,8 @@ def _joined(
 ) -> tuple[Promise, ...]:
     if "plain" in given:
         raise PolicyError(
-            "[privacy]: plain does not go with a public table, whose people have no sensitive values; leave "
-            "it out, or use a method without a public table"
+            "[privacy]: plain does not go with a public table: that a class is plain tells who is private; "
+            "leave it out, or use a method without a public table"
         )
     asked = from_policy(given, sensitive)
     if not buckets and len(asked) > 1:

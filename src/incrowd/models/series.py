@@ -1,4 +1,7 @@
-"""What is promised over all releases of a series together: k people with one history, l values for them."""
+"""What is promised over all releases of a series together: k people with one history, l values for them.
+
+Or, by another adversary's reckoning, m-invariance: m values for everybody.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,10 @@ KNOWS_ALL_RELEASES = (
     "knows everyone's quasi-identifiers and who is in the table at every time, all releases of the series "
     "and the program, and links rows of different releases by private values, at worst all of them"
 )
+KNOWS_RELEASES = (
+    "knows everyone's quasi-identifiers and who is in the table at every time, and all releases of the series"
+)
+SAME_VALUE = "a person's value of the column never changes"
 SAME_ID = "a person has one id in the whole series: a new id for somebody of an earlier release breaks this"
 SERIES_ALONE = "nothing is published about the same people beside the series"
 
@@ -59,3 +66,17 @@ class SeriesL(_SeriesModel):
     def claims(self, _data: Microdata) -> tuple[Claim, ...]:
         assumed = (ONE_ROW_EACH, SAME_ID, SERIES_ALONE, MINIMALITY)
         return (Claim(self.name, {"l": self.l}, self.column, KNOWS_ALL_RELEASES, assumed),)
+
+
+@register(SERIES, "m-invariance")
+@dataclass(frozen=True)
+class MInvariant(_SeriesModel):
+    """Classes can be parted into groups of at least m values, each once; a person's are always the same."""
+
+    m: int
+    column: str
+    limits: ClassVar[Mapping[str, AnyLimit]] = {"m": Limit(2)}
+
+    def claims(self, _data: Microdata) -> tuple[Claim, ...]:
+        assumed = (ONE_ROW_EACH, SAME_ID, SAME_VALUE, SERIES_ALONE, MINIMALITY)
+        return (Claim(self.name, {"m": self.m}, self.column, KNOWS_RELEASES, assumed),)

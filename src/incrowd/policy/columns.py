@@ -24,7 +24,7 @@ PLAIN = Quasi()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class PolicySource:
     """The table, what means missing in it, whose row each is, and where files of the policy lie."""
 
     table: Table
@@ -42,7 +42,9 @@ class ReadAs:
     note: str = ""
 
 
-def described(name: str, role: Role, said: Described | None, source: Source, public: Table | None) -> Column:
+def described(
+    name: str, role: Role, said: Described | None, source: PolicySource, public: Table | None
+) -> Column:
     """A column of the schema: as said, kinds found out, hierarchies read or built.
 
     Of a `public` table to be joined, the values are read too.
@@ -170,7 +172,7 @@ def _levels(
     texts: Sequence[str],
     both: Sequence[str],
     name: str,
-    source: Source,
+    source: PolicySource,
     joined: bool,
 ) -> Rows:
     """The rows of a hierarchy: from a file, which must have `texts`, or built over the values of `both`."""

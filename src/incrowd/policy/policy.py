@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, ValidationError, model_validator
 
 from incrowd.errors import PolicyError, option, unknown
 from incrowd.flow import Table
-from incrowd.policy.columns import Source, described
+from incrowd.policy.columns import PolicySource, described
 from incrowd.policy.file import Location, parsed_toml, read_toml, sentences
 from incrowd.policy.parts import (
     Columns,
@@ -271,7 +271,7 @@ class Policy(Part):
         if homeless and self.rest is None:
             raise PolicyError(_without_role(homeless))
         roles |= {same_name(name): Role.DROP for name in homeless}
-        source = Source(table, self.missing, self.entity, self._folder)
+        source = PolicySource(table, self.missing, self.entity, self._folder)
         return Schema(
             tuple(
                 replace(

@@ -111,6 +111,13 @@ class PolicyText:
             parts = _with_role(parts, column, role_named(role), _plain(described or {}))
         return self._saying(parts)
 
+    def without(self, columns: Sequence[str]) -> PolicyText:
+        """Without the roles of these columns, such as those that a new table does not have."""
+        parts = parsed_toml(self.text)
+        for column in columns:
+            parts, _, _ = _taken_out(dict(parts), column, "")
+        return self._saying(parts)
+
     def diff(self, other: PolicyText, name: str = "policy.toml") -> str:
         """What changes in the file if `other` takes its place; empty if nothing does."""
         old, new = (each.text.removeprefix("\ufeff").splitlines() for each in (self, other))

@@ -20,6 +20,8 @@ from incrowd.long_work import silent
 from incrowd.measures import published_from_regions
 from incrowd.measures.loss import GlobalPenalty, MeasuredColumn
 
+Floats = NDArray[np.float64]
+DIGITS = 53  # bits of a float
 NO_CLASS = Fraction(1)  # what the first classes are compared with: no class loses more
 
 
@@ -75,32 +77,68 @@ class CohortClasses:
         return people[np.argsort(-far, kind="stable")]
 
     def losses(self, cohort: Codes, as_of: Codes) -> list[Fraction]:
-        people = np.flatnonzero(cohort != NONE)
-        labels = cohort[people]
-        rows = np.where(as_of[labels] == self.number, self.today[people], self.before[people])
-        return self._losses(rows, labels)
+        each = lost_by_classes(*self._shown(cohort, as_of)).tolist()
+        return [Fraction(lost) / len(self.data.attributes) for lost in each]
 
     def mean_loss(self, cohort: Codes, as_of: Codes) -> Fraction:
         labels = cohort[cohort != NONE]
         if not labels.size:
             return NO_CLASS
-        lost = zip(self.losses(cohort, as_of), np.bincount(labels).tolist(), strict=True)
-        return sum((loss * people for loss, people in lost), Fraction(0)) / int(labels.size)
+        lost = lost_by_classes(*self._shown(cohort, as_of))
+        return mean_of(lost, np.bincount(labels)) / len(self.data.attributes)
 
-    def _losses(self, rows: Ints, labels: Codes) -> list[Fraction]:
-        """What each class loses: the mean share of the domain that its cells cover (GCP)."""
-        some = self._columns.take(rows)
-        regions = generalize(some, Partition(labels.astype(np.int32)))
-        shown = published_from_regions(regions, some.attributes)
-        each = np.zeros(len(regions))
-        for j, attribute in enumerate(some.attributes):
-            column = MeasuredColumn(attribute, shown.cells[j], some.codes[:, j])
-            if len(attribute) > 1:
-                each += GlobalPenalty().costs(column)[shown.cells[j].same[regions.cell[:, j]]]
-        first = np.unique(labels, return_index=True)[1]
-        return [Fraction(float(each[region])) / len(some.attributes) for region in regions.of[first].tolist()]
+    def _shown(self, cohort: Codes, as_of: Codes) -> tuple[Microdata, Codes]:
+        """Everybody's quasi-identifiers as of the date of their cohort, and the cohort of each."""
+        people = np.flatnonzero(cohort != NONE)
+        labels = cohort[people]
+        rows = np.where(as_of[labels] == self.number, self.today[people], self.before[people])
+        return self._columns.take(rows), labels
 
     @cached_property
     def _columns(self) -> Microdata:
         """The quasi-identifiers alone."""
         return Microdata(self.data.codes, self.data.attributes)
+
+
+def lost_by_classes(data: Microdata, labels: Codes) -> Floats:
+    """The shares of their domains that the cells of each class cover, added up (g,): GCP times columns."""
+    regions = generalize(data, Partition(labels.astype(np.int32)))
+    shown = published_from_regions(regions, data.attributes)
+    each = np.zeros(len(regions))
+    for j, attribute in enumerate(data.attributes):
+        column = MeasuredColumn(attribute, shown.cells[j], data, j)
+        if len(attribute) > 1:
+            each += GlobalPenalty().costs(column)[shown.cells[j].same[regions.cell[:, j]]]
+    first = np.unique(labels, return_index=True)[1]
+    found: Floats = each[regions.of[first]]
+    return found
+
+
+def mean_of(lost: Floats, people: Ints) -> Fraction:
+    """The mean over all people of what their classes lose, without rounding.
+
+    Examples
+    --------
+    >>> mean_of(np.array([0.5, 0.1]), np.array([1, 2])) == (Fraction(0.5) + 2 * Fraction(0.1)) / 3
+    True
+    """
+    share, exponent = np.frexp(lost)
+    whole = (share * 2.0**DIGITS).astype(np.int64)
+    total = Fraction(0)
+    for power in np.unique(exponent).tolist():
+        some = exponent == power
+        units = int((whole[some].astype(object) * people[some].astype(object)).sum())
+        total += Fraction(units) * Fraction(2) ** (power - DIGITS)
+    return total / int(people.sum())
+
+
+def at_most(limit: Fraction) -> float:
+    """The largest float that is at most a limit: whatever is more, is more than the limit.
+
+    Examples
+    --------
+    >>> at_most(Fraction(1, 10)) < Fraction(1, 10) < np.nextafter(at_most(Fraction(1, 10)), 1)
+    True
+    """
+    near = float(limit)
+    return near if Fraction(near) <= limit else float(np.nextafter(near, -np.inf))

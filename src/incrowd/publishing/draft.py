@@ -73,6 +73,7 @@ from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
 LEAST_FOR_MEAN = 5
+GUARDED_IN_SERIES = f"l is kept, but {MINIMALITY}"
 GUARDED = f"l and t are kept, but {MINIMALITY}; for l against them too, use the method transparent"
 
 
@@ -227,7 +228,7 @@ class Draft:
         asked = demand(self.people.private, self.policy.k)
         found: tuple[str, ...] = (
             *warnings_of_columns(self.schema, self.policy.unmentioned(self.original.names)),
-            *((GUARDED,) if guarded else ()),
+            *((GUARDED if self.series is None else GUARDED_IN_SERIES,) if guarded else ()),
             *((asked.sentence(),) if asked.too_much else ()),
             *((self.saved.warning(),) if self.saved is not None and self.saved.worse else ()),
         )

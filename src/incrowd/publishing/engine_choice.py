@@ -9,10 +9,12 @@ from tempfile import TemporaryDirectory
 
 from incrowd.engines.resources import Resources, machine_memory, words
 from incrowd.engines.spark_tables import is_spark
-from incrowd.errors import IncrowdError, InputError, option
+from incrowd.errors import IncrowdError, InputError, Refused, option
 from incrowd.long_work import Notice
 from incrowd.policy import Policy
+from incrowd.policy.policy import effective_policy
 from incrowd.publishing.pipeline import Form
+from incrowd.release.ledger import KeptLedger
 from incrowd.schema import Source
 
 ENGINES = ("auto", "memory", "duckdb", "spark")
@@ -65,6 +67,38 @@ def engine_for(
         return None
     notice(f"about {words(needed)} of memory would be needed: published with DuckDB (engine duckdb)")
     return resources
+
+
+def series_engine(
+    source: object,
+    policy: Policy,
+    form: Form,
+    after: Path | None,
+    asked: tuple[str, str | int | None, int | None],
+    notice: Notice,
+) -> Resources | None:
+    """The same for a release of a series, as asked for by engine, memory and threads.
+
+    It goes on as it was begun.
+    """
+    engine, memory, threads = asked
+    if engine == "spark" or is_spark(source):
+        raise InputError(
+            f"a series has no ledger with Spark; publish it in memory, or with {option('engine', 'duckdb')}"
+        )
+    if after is None:
+        begun = effective_policy(policy) if policy.series is not None else policy
+        return engine_for(source, begun, form, engine, memory, threads, None, notice)
+    check_engine(engine, source)
+    large = KeptLedger.open(after).large
+    if engine != "auto" and large != (engine == "duckdb"):
+        how, other = ("with DuckDB", "duckdb") if large else ("in memory", "memory")
+        raise Refused(
+            f"the series was begun {how}, and its ledgers can only go on so; take {option('engine', other)}"
+        )
+    if not large and memory is not None:
+        raise InputError(f"{option('memory')} is for {option('engine', 'duckdb')}")
+    return resources_of("duckdb", memory, threads, None) if large else None
 
 
 def resources_of(engine: str, memory: str | int | None, threads: int | None, master: str | None) -> Resources:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,6 +34,7 @@ from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.models import KAnonymity
 from incrowd.models.k_anonymity import KFactor, KJoinAnonymity
 from incrowd.models.l_diversity import ClassModel
+from incrowd.models.series import SeriesK, SeriesL
 from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN, check_names
 from incrowd.publishing.large_draft import LargeDraft
@@ -134,13 +136,14 @@ def publish_large(
             sources = (engine.files, *inputs.beside)
             before = [each.fingerprint() for each in sources]
             made = drafted(engine, request, resources, watch, joined)
-            release = _written(engine, made, staged, destination, form, watch)
+            release = written(
+                engine, made, Written(staged, destination, form), watch, partial(_verdict, engine, made)
+            )
             for each, said in zip(sources, before, strict=True):
                 if each.fingerprint() != said:
                     raise TableError(f"{each.name} changed while the release was made; nothing was published")
         kept = release.to_dict() | {"source": before[0], POLICY: kept_of_policy(policy)}
-        _write_json(staged / "audit" / AUDIT, kept)
-        _write_json(staged / "audit" / SCHEMA, schema_as_dict(made.schema))
+        write_json(staged / "audit" / AUDIT, kept)
         long_work.check()
         with long_work.held():
             commit(staged, destination, form.replace)
@@ -179,8 +182,21 @@ def engine_of(
     return engine(inputs, work, folders, resources)
 
 
-def _written(
-    engine: SqlEngine, made: LargeDraft, staged: Path, destination: Path, form: Form, watch: Watch
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Where a release is staged, where it will appear, and how it is written."""
+
+    staged: Path
+    destination: Path
+    form: Form
+
+
+def written(
+    engine: SqlEngine,
+    made: LargeDraft,
+    where: Written,
+    watch: Watch,
+    verdict_on: Callable[[Path, Progress], Verdict],
 ) -> LargeRelease:
     """Shuffle, write into the stage, and verify what lies there."""
     watch("write")
@@ -188,22 +204,27 @@ def _written(
     sensitive = made.schema.having(Role.SENSITIVE)
     if made.single is None:
         made = replace(made, single={column.name: engine.single_valued(column.name) for column in sensitive})
-    release, audit = staged / "release", staged / "audit"
-    written = engine.publish(made.classes, made.columns, release, form.format)
+    release, audit = where.staged / "release", where.staged / "audit"
+    files = engine.publish(made.classes, made.columns, release, where.form.format)
     engine.witness(made.classes, audit)
     engine.forget()
-    said = _write_beside(made, release, written)
-    verdict = verified(
+    said = _write_beside(made, release, files)
+    write_json(audit / SCHEMA, schema_as_dict(made.schema))
+    verdict = verdict_on(where.staged, watch("verify"))
+    watch("measure")
+    made_of = cast(Any, made)
+    return LargeRelease(verdict, made_of, said, where.destination, blocks=made.blocks, engine=engine.name)
+
+
+def _verdict(engine: SqlEngine, made: LargeDraft, staged: Path, progress: Progress) -> Verdict:
+    return verified(
         engine.session,
-        release,
+        staged / "release",
         _originals(engine, made),
         made.request.expected(made.schema, made.data),
-        audit,
-        watch("verify"),
+        staged / "audit",
+        progress,
     )
-    watch("measure")
-    name = engine.name
-    return LargeRelease(verdict, cast(Any, made), said, destination, blocks=made.blocks, engine=name)
 
 
 def _originals(engine: SqlEngine, made: LargeDraft) -> Relation | RowSource | JoinedOriginals:
@@ -247,7 +268,7 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
         raise PolicyError(f"max_suppression: an engine leaves nobody out; take 0, {IN_MEMORY}")
     if policy.entity is not None:
         raise PolicyError(f"entity: an engine counts rows, not persons; keep one row each, {IN_MEMORY}")
-    kept = (KAnonymity, KFactor, ClassModel, KJoinAnonymity)
+    kept = (KAnonymity, KFactor, ClassModel, KJoinAnonymity, SeriesK, SeriesL)
     strange = [each.name for each in request.promised if not isinstance(each, kept)]
     if strange:
         raise PolicyError(f"{strange[0]} is not kept by an engine: leave it out, {IN_MEMORY}")
@@ -271,6 +292,8 @@ def _check_method(algorithm: Algorithm, policy: Policy) -> None:
     if isinstance(algorithm, Direct):
         _check_join(algorithm)
         return
+    if policy.series is not None and not isinstance(algorithm, StrictMondrian):
+        raise PolicyError(f"[series]: an engine goes on by mondrian alone; take it, {IN_MEMORY}")
     done = {
         "polish": not isinstance(algorithm, Ring) and algorithm.polish,
         "workload": isinstance(algorithm, StrictMondrian) and algorithm.choose == "workload",
@@ -341,7 +364,7 @@ def _write_beside(made: LargeDraft, folder: Path, written: Iterable[Path]) -> di
     manifest = {**made.manifest, "files": dict(sorted(described.items()))}
     (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
     manifest["files"] = dict(sorted({**described, DATASHEET: _described(folder / DATASHEET)}.items()))
-    _write_json(folder / MANIFEST, manifest)
+    write_json(folder / MANIFEST, manifest)
     return manifest
 
 
@@ -350,7 +373,7 @@ def _described(path: Path) -> dict[str, Any]:
         return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": path.stat().st_size}
 
 
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
     path.write_text(text, encoding="utf-8")
 

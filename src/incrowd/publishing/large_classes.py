@@ -13,8 +13,8 @@ from incrowd.engines.base import ClassCells, ListedCells, RangeCells, Tuples
 from incrowd.flow import Attribute, Cells, Codes, Microdata, Partition, Regions, ValueSets, distinct_rows
 from incrowd.generalize import generalize
 from incrowd.measures import published_from_regions
-from incrowd.measures.loss import EntropyLoss, Measure
-from incrowd.measures.published import Published
+from incrowd.measures.counted import CountedMicrodata, WeighedPublished
+from incrowd.measures.loss import EntropyLoss, Measure, measure_all
 from incrowd.publishing.render import cell_texts
 from incrowd.schema import Shape
 
@@ -31,25 +31,6 @@ class WeighedRegions(Regions):
     @property
     def sizes(self) -> Ints:
         return self.counts
-
-
-@dataclass(frozen=True, eq=False)
-class WeighedPublished(Published):
-    """One row for each region, which stands for so many."""
-
-    counts: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    def __len__(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def class_sizes(self) -> Ints:
-        return self.counts
-
-    @property
-    def tallies(self) -> tuple[Ints, ...]:
-        pairs = zip(self.rows, self.cells, strict=True)
-        return tuple(np.bincount(column, self.counts, len(cells)).astype(np.int64) for column, cells in pairs)
 
 
 class _Column:
@@ -163,14 +144,15 @@ class ClassCollector:
         return WeighedRegions(every, cell, cells, counts=counts, of_class=same)
 
 
-def measured(regions: WeighedRegions, data: Microdata, k: int) -> dict[str, float | int]:
+def measured(regions: WeighedRegions, data: CountedMicrodata, k: int) -> dict[str, float | int]:
     """Every measure of information loss that needs cells and counts alone."""
     seen = published_from_regions(regions, data.attributes)
     shown = WeighedPublished(seen.attributes, seen.cells, seen.rows, regions.counts)
+    if data.tallies:
+        return measure_all(shown, data, k)
     found: dict[str, float | int] = {}
     for name, part in catalogue("measure").items():
-        if part is EntropyLoss:  # it needs the codes of all records
-            continue
-        measure: Measure = part(k=k) if "k" in option_names(part) else part()
-        found[name] = measure.value(shown, data)
+        if part is not EntropyLoss:  # it needs to know how many records have each value
+            measure: Measure = part(k=k) if "k" in option_names(part) else part()
+            found[name] = measure.value(shown, data)
     return found

@@ -26,6 +26,7 @@ from incrowd.measures import (
     measure_two_way,
     published_from_regions,
 )
+from incrowd.measures.counted import CountedMicrodata
 from incrowd.measures.totals import one_way_totals
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy.exposures import isolating_values, warnings_of
@@ -48,16 +49,6 @@ Ints = NDArray[np.int64]
 NOT_MEASURED = "not computed for tables that do not fit into memory"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountedMicrodata(Microdata):
-    """A table whose domains alone are in memory: `codes` has each code once, and there are so many `rows`."""
-
-    rows: int = 0
-
-    def __len__(self) -> int:
-        return self.rows
-
-
 @dataclass(frozen=True, eq=False)
 class LargeDraft:
     """A release that has not been verified, whose rows are in an engine."""
@@ -75,6 +66,7 @@ class LargeDraft:
     disclosure: RingDisclosure | PresenceDisclosure | None = None  # beyond the promise
     sample: SampledRows | None = None  # on which it is seen what the release is worth
     stand_ins: StandInRows | None = None  # of a public table
+    series: Mapping[str, Any] | None = None  # what the manifest says of a series
 
     @property
     def rows(self) -> int:
@@ -149,7 +141,8 @@ class LargeDraft:
             found["public"] = dict(self.stand_ins.people.provenance)
         if self.request.algorithm.overlapping:
             found["match_probability"] = MatchProbability(Fraction(1, self.request.algorithm.k)).to_dict()
-        return found | files_beside(self.schema, policy.totals, self.hierarchies)
+        found |= files_beside(self.schema, policy.totals, self.hierarchies)
+        return found if self.series is None else found | {"series": dict(self.series)}
 
     @cached_property
     def hierarchies(self) -> Table | None:

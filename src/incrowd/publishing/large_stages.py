@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,19 +28,22 @@ from incrowd.engines.base import (
     Tuples,
 )
 from incrowd.engines.cut_guards import CutGuards, keeps
+from incrowd.engines.labelled import LabelledEngine
 from incrowd.engines.ordered import OrderedEngine
 from incrowd.engines.resources import Resources
 from incrowd.engines.sql_engine import SqlEngine
 from incrowd.engines.topcuts import TopCuts
 from incrowd.engines.weighted import classes_of, guards_of
 from incrowd.errors import Infeasible, PolicyError
-from incrowd.flow import Attribute, Codes, Microdata, Sensitive, Table, TextColumn
+from incrowd.flow import Attribute, Codes, Microdata, Partition, Sensitive, Table, TextColumn
+from incrowd.generalize import generalize
 from incrowd.long_work import Watch, part_of
+from incrowd.measures.counted import CountedMicrodata
 from incrowd.models.l_diversity import ClassModel
 from incrowd.policy.exposures import CERTAIN_PRESENCE, check_lone_values
 from incrowd.publishing.draft import NOBODY_ELSE
 from incrowd.publishing.large_classes import ClassCollector
-from incrowd.publishing.large_draft import CountedMicrodata, LargeDraft
+from incrowd.publishing.large_draft import LargeDraft
 from incrowd.publishing.large_join import (
     OF_PEOPLE,
     JoinedClasses,
@@ -59,8 +62,16 @@ Ints = NDArray[np.int64]
 SAMPLE = 200_000  # rows on which two-column tables are compared
 
 
+class TakesClasses(Protocol):
+    """What is told the classes of one block of distinct records after another."""
+
+    def add(self, tuples: Tuples, labels: Codes) -> Codes:
+        """-> the number of each tuple's class, of all blocks."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Coded:
+class CodedColumns:
     """The quasi-identifiers and the sensitive columns that decide on cuts, each with its lookup."""
 
     attributes: tuple[Attribute, ...]
@@ -82,15 +93,13 @@ def drafted(
     if public is not None:
         return _drafted_join(cast(SqlEngine, engine), request, resources, watch, table, public)
     met = {name: engine.domain(name) for name in wanted_names(request, table.names)}
-    schema, lone = _schema(request, table, met)
+    schema, lone = checked_schema(request, table, met)
     private = [column.name for column in schema.having(Role.SENSITIVE, Role.KEEP)]
     watch("encode")
-    coded = _coded(schema, met, request)
-    counts = tuple(
-        np.bincount(lookup.codes, met[lookup.name].counts, lookup.size).astype(np.int64)
-        for lookup in coded.quasi
-    )
-    data = CountedMicrodata(_once(coded.quasi), coded.attributes, coded.sensitive, rows=table.rows)
+    coded = coded_columns(schema, met, request)
+    counts = _counts(coded, met)
+    once = codes_once(coded.quasi)
+    data = CountedMicrodata(once, coded.attributes, coded.sensitive, rows=table.rows, tallies=counts)
     _check_feasible(request, coded, met, table.rows)
     engine.encode(coded.quasi, coded.values, private)
     met.clear()  # the texts of the table are not needed any more, and may be very many
@@ -100,7 +109,7 @@ def drafted(
     if isinstance(recipe, Hilbert | Ring):
         made = _in_order(engine, recipe, data, _guarding_columns(request, coded), resources, watch)
     found, blocks = (
-        _classes(engine, request, coded, table.rows, resources, watch)
+        cut_classes(engine, request, coded, table.rows, resources, watch)
         if made is None
         else (made.classes, made.blocks)
     )
@@ -114,6 +123,43 @@ def drafted(
         blocks=blocks,
         single=None if rings is None else rings.single,
         disclosure=None if rings is None else rings.disclosure(request.algorithm.k),
+        sample=engine.sample(SAMPLE),
+    )
+
+
+def drafted_labelled(
+    engine: LabelledEngine, request: Request, resources: Resources, watch: Watch, sizes: Ints
+) -> LargeDraft:
+    """The same where rows have labels, and those of one label share a class; of each label there are so many.
+
+    Labels whose classes say the same are one class.
+    """
+    table = OpenedTable(engine.table.names, engine.table.rows)
+    met = {name: engine.domain(name) for name in wanted_names(request, table.names)}
+    schema, lone = checked_schema(request, table, met)
+    coded = coded_columns(schema, met, request)
+    counts = _counts(coded, met)
+    once = codes_once(coded.quasi)
+    data = CountedMicrodata(once, coded.attributes, coded.sensitive, rows=table.rows, tallies=counts)
+    engine.encode(coded.quasi, (), [column.name for column in schema.having(Role.SENSITIVE, Role.KEEP)])
+    watch("generalize")
+    collected, classes = ClassCollector(coded.attributes), np.zeros(sizes.size, np.int32)
+    blocks = 0
+    for labels, codes in engine.labelled(sizes, resources.most_records):
+        dense = labels - labels.min()
+        classes[labels] = collected.take(generalize(Microdata(codes, coded.attributes), Partition(dense)))
+        blocks += 1
+    engine.assign_labels(classes)
+    return LargeDraft(
+        request,
+        table,
+        schema,
+        data,
+        counts,
+        lone=lone,
+        regions=collected.regions(),
+        classes=collected.cells(),
+        blocks=blocks if blocks > 1 else 0,
         sample=engine.sample(SAMPLE),
     )
 
@@ -135,18 +181,17 @@ def _drafted_join(
     watch("encode")
     found = {column.name: engine.domain(column.name) for column in schema.having(Role.QUASI)}
     everyone = OpenedTable(tuple(found), engine.table.rows)
-    coded = _coded(Schema(schema.having(Role.QUASI), schema.missing), found, request)
+    coded = coded_columns(Schema(schema.having(Role.QUASI), schema.missing), found, request)
     _check_feasible(request, coded, found, everyone.rows)
-    counts = tuple(
-        np.bincount(lookup.codes, found[lookup.name].counts, lookup.size).astype(np.int64)
-        for lookup in coded.quasi
-    )
+    counts = _counts(coded, found)
     claimed = claimed_of(schema).sensitive
-    data = CountedMicrodata(_once(coded.quasi), coded.attributes, claimed, rows=own)
+    data = CountedMicrodata(codes_once(coded.quasi), coded.attributes, claimed, rows=own)
     engine.encode(coded.quasi, [OF_PEOPLE], ())
     found.clear()
     classes = JoinedClasses(ClassCollector(coded.attributes), replace(resources, tuples=None).most_tuples)
-    blocks = _classes(engine, request, replace(coded, quasi=()), everyone.rows, resources, watch, classes)[1]
+    blocks = cut_classes(engine, request, replace(coded, quasi=()), everyone.rows, resources, watch, classes)[
+        1
+    ]
     watch("generalize")
     regions = classes.classes.regions()
     if int(regions.counts.sum()) == own:
@@ -171,7 +216,7 @@ def _joined_schema(
     """The schema over both tables; lone values of the private one, and the distinct texts of each."""
     met = {name: engine.domain(name) for name in wanted_names(request, table.names)}
     listed = distinct_public(engine, tables, request.policy)
-    schema, lone = _schema(request, table, met, _distinct_table(tables.public.names, listed))
+    schema, lone = checked_schema(request, table, met, distinct_table(tables.public.names, listed))
     return schema, lone, (met, listed)
 
 
@@ -190,7 +235,7 @@ def _in_order(
     return maker.made(data.sensitive, resources, watch("group"))
 
 
-def _guarding_columns(request: Request, coded: _Coded) -> list[tuple[ClassModel, Guarding]]:
+def _guarding_columns(request: Request, coded: CodedColumns) -> list[tuple[ClassModel, Guarding]]:
     """The promises of l, each with its column."""
     places = {lookup.name: Guarding(place, lookup.size) for place, lookup in enumerate(coded.values)}
     return [(model, places[model.column]) for model in _guarding(request)]
@@ -203,14 +248,14 @@ def schema_of(
     if joined is not None:
         return _joined_schema(cast(SqlEngine, engine), request, table, joined)[0]
     met = {name: engine.domain(name) for name in wanted_names(request, table.names)}
-    return _schema(request, table, met)[0]
+    return checked_schema(request, table, met)[0]
 
 
-def _schema(
+def checked_schema(
     request: Request, table: OpenedTable, met: Mapping[str, Frequencies], public: Table | None = None
 ) -> tuple[Schema, dict[str, int]]:
     """The schema, and in how many rows each private column has a value that no other row has."""
-    schema = request.policy.schema(_distinct_table(table.names, met), public)
+    schema = request.policy.schema(distinct_table(table.names, met), public)
     private = schema.having(Role.SENSITIVE, Role.KEEP)
     lone = {column.name: int(np.count_nonzero(met[column.name].counts == 1)) for column in private}
     check_lone_values(lone, table.rows, schema, request.policy.accept)
@@ -231,7 +276,7 @@ def wanted_names(request: Request, names: Sequence[str]) -> list[str]:
     return [name for name in names if same_name(name) in said]
 
 
-def _distinct_table(names: Sequence[str], met: Mapping[str, Frequencies]) -> Table:
+def distinct_table(names: Sequence[str], met: Mapping[str, Frequencies]) -> Table:
     """A table that has every distinct text of every column in some row: all that a schema is made from."""
     longest = max((len(found.texts) for found in met.values()), default=1)
     columns = []
@@ -243,7 +288,7 @@ def _distinct_table(names: Sequence[str], met: Mapping[str, Frequencies]) -> Tab
     return Table(tuple(names), tuple(columns))
 
 
-def _coded(schema: Schema, met: Mapping[str, Frequencies], request: Request) -> _Coded:
+def coded_columns(schema: Schema, met: Mapping[str, Frequencies], request: Request) -> CodedColumns:
     attributes, quasi = [], []
     for column in schema.having(Role.QUASI):
         found = met[column.name]
@@ -260,10 +305,18 @@ def _coded(schema: Schema, met: Mapping[str, Frequencies], request: Request) -> 
         for each in sensitive
         if each.name in guarded
     )
-    return _Coded(tuple(attributes), tuple(quasi), tuple(sensitive), values)
+    return CodedColumns(tuple(attributes), tuple(quasi), tuple(sensitive), values)
 
 
-def _once(lookups: Sequence[Lookup]) -> Codes:
+def _counts(coded: CodedColumns, met: Mapping[str, Frequencies]) -> tuple[Ints, ...]:
+    """How many rows have each code of each quasi-identifier."""
+    return tuple(
+        np.bincount(lookup.codes, met[lookup.name].counts, lookup.size).astype(np.int64)
+        for lookup in coded.quasi
+    )
+
+
+def codes_once(lookups: Sequence[Lookup]) -> Codes:
     """Codes (m, d) in which every code that occurs stands somewhere in its column."""
     longest = max(lookup.codes.size for lookup in lookups)
     codes = np.empty((longest, len(lookups)), np.int32)
@@ -273,14 +326,14 @@ def _once(lookups: Sequence[Lookup]) -> Codes:
     return codes
 
 
-def _classes(
+def cut_classes(
     engine: Engine,
     request: Request,
-    coded: _Coded,
+    coded: CodedColumns,
     rows: int,
     resources: Resources,
     watch: Watch,
-    joined: JoinedClasses | None = None,
+    joined: TakesClasses | None = None,
 ) -> tuple[ClassCollector, int]:
     """The classes of all records: cut in memory if the distinct ones fit, else first by the engine."""
     algorithm = request.algorithm
@@ -291,7 +344,7 @@ def _classes(
     names, models = [lookup.name for lookup in coded.values], _guarding(request)
     found = engine.distinct(resources.most_tuples)
     collected = ClassCollector(coded.attributes)
-    taken = collected if joined is None else joined
+    taken: TakesClasses = collected if joined is None else joined
     if isinstance(found, Tuples):
         labels = classes_of(
             recipe, coded.attributes, found, progress, guards_of(request.promised, names, found)
@@ -319,7 +372,7 @@ def _guarding(request: Request) -> list[ClassModel]:
     return [model for model in request.promised if isinstance(model, ClassModel)]
 
 
-def _check_feasible(request: Request, coded: _Coded, met: Mapping[str, Frequencies], rows: int) -> None:
+def _check_feasible(request: Request, coded: CodedColumns, met: Mapping[str, Frequencies], rows: int) -> None:
     """What not even all rows together keep, no release can."""
     if rows < request.policy.k:
         raise Infeasible(f"n={rows} < k={request.policy.k}: there are too few records to hide anyone")

@@ -21,21 +21,27 @@ from numpy.typing import NDArray
 from incrowd import long_work, tables
 from incrowd.errors import InputError, NotVerified, option
 from incrowd.flow import Table
-from incrowd.long_work import WORTH_THREADS, Notice, Progress, Watch, side_by_side, unnoticed, unwatched
+from incrowd.long_work import (
+    WORTH_THREADS,
+    Ahead,
+    Notice,
+    Watch,
+    side_by_side,
+    unnoticed,
+    unwatched,
+)
 from incrowd.measures import TwoWayError
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.two_way import two_way_words
 from incrowd.models import CandidateCloseness, CandidateDiversity
 from incrowd.policy import Policy
-from incrowd.policy.exposures import UNSAFE_JOIN
+from incrowd.publishing.checking import original_ahead, public_table, verified, witness
 from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.publishing.series import Continued, SeriesDraft, series_draft
 from incrowd.publishing.suppression import Saved
 from incrowd.release.audit import AUDIT, LINKS, POLICY, SCHEMA, kept_of_policy, schema_as_dict
-from incrowd.release.data_files import data_files, read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
-from incrowd.release.ledger import EFFECTIVE, KeptLedger
 from incrowd.release.stage import audit_folder, commit, private_folder, stage
 from incrowd.release.typed import typed_columns
 from incrowd.reports.datasheet import FILE as DATASHEET
@@ -44,15 +50,9 @@ from incrowd.results import Attempt, Result, Row
 from incrowd.schema import MANIFEST, Role, Source, Verdict
 from incrowd.tables.csv_writer import write_csv
 from incrowd.verifier import (
-    EarlierRelease,
-    PublicTable,
     PublishedTables,
-    ReleaseFiles,
-    SeriesHistory,
+    RowSource,
     Stated,
-    Witness,
-    rows_of,
-    verify,
     verify_rows,
 )
 
@@ -232,24 +232,11 @@ def publish_in_memory(
         made.original,
         PublishedTables(made.table, sensitive, stated, totals=made.totals, hierarchies=made.hierarchies),
         made.request.expected(made.schema, made.people.private),
-        witness=_witness(made),
-        public=_public(made),
+        witness=witness(made),
+        public=public_table(made),
         progress=watch("verify"),
     )
     return Release(verdict, made, made.manifest)
-
-
-def _witness(made: Draft) -> Witness:
-    return Witness(made.behind, made.randomized.neighbourhoods)
-
-
-def _public(made: Draft) -> PublicTable | None:
-    """The public table as the verifier wants it."""
-    if made.stand_ins is None:
-        return None
-    sources = made.stand_ins.sources
-    blind = not UNSAFE_JOIN.accepted(made.policy.accept)
-    return PublicTable(sources.public, sources.provenance["id"], sources.check, blind=blind)
 
 
 def publish_to(
@@ -268,8 +255,9 @@ def publish_to(
     if policy.series is not None:
         return publish_next(source, policy, destination, Continued(), form, watch, notice)
     with private_folder(destination, form.replace):  # a bad destination is known before hours of work
+        ahead = original_ahead(source, policy)
         made = draft(source, policy, watch, public, check, notice)
-    return _write(made, destination, form, watch)
+    return _write(made, destination, form, watch, ahead=ahead)
 
 
 def publish_next(
@@ -294,7 +282,12 @@ def publish_next(
 
 
 def _write(
-    made: Draft, destination: Path, form: Form, watch: Watch, series: SeriesDraft | None = None
+    made: Draft,
+    destination: Path,
+    form: Form,
+    watch: Watch,
+    series: SeriesDraft | None = None,
+    ahead: Ahead[RowSource | None] | None = None,
 ) -> WrittenRelease:
     """Stage, verify from the staged bytes, then rename."""
     with stage(destination, form.replace) as folder:
@@ -305,15 +298,15 @@ def _write(
 
         found: list[WrittenRelease] = []
 
-        def verified() -> None:
+        def write_and_verify() -> None:
             said = _write_release(made, folder / "release", form)
             if series is not None:
                 _write_schema_and_links(made, folder / "audit")
                 series.ledger.write(folder / "audit", folder / "release" / MANIFEST)
-            verdict = _verified(made, folder, form, watch("verify"), threads, series)
+            verdict = verified(made, folder, ahead, watch("verify"), threads, series)
             found.append(WrittenRelease(verdict, made, said, destination))
 
-        side_by_side([verified, made.measure], rows)
+        side_by_side([write_and_verify, made.measure], rows)
         release = found[0]
         watch("measure")
         source = made.source if series is None else series.source
@@ -377,47 +370,6 @@ def _described(path: Path) -> dict[str, Any]:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return {"sha256": digest, "bytes": path.stat().st_size}
-
-
-def _verified(
-    made: Draft, stage: Path, form: Form, progress: Progress, threads: int, series: SeriesDraft | None
-) -> Verdict:
-    folder, parquet = stage / "release", form.format != "csv"
-    rows = read_rows(folder, lambda: made.schema) if parquet else None
-    sensitive = read_buckets(folder) if parquet and made.buckets is not None else None
-    source: object = made.source if series is None else stage / "audit" / EFFECTIVE
-    return verify(
-        ReleaseFiles(folder, rows, sensitive, datasheet),
-        rows_of(source, made.original),
-        made.request.expected(made.schema, made.people.private),
-        witness=_witness(made),
-        public=_public(made),
-        progress=progress,
-        threads=threads,
-        series=None if series is None else _history(series, stage),
-    )
-
-
-def _history(series: SeriesDraft, stage: Path) -> SeriesHistory:
-    """What the verifier needs of a series whose last release is still in the stage."""
-    return SeriesHistory(
-        rows_of(series.source, series.table),
-        series.entity,
-        stage / "release",
-        stage / "audit",
-        () if series.parent is None else earlier_releases(series.parent),
-        staged=True,
-    )
-
-
-def earlier_releases(last: KeptLedger) -> tuple[EarlierRelease, ...]:
-    """A release of a series and all before it, as the verifier wants them; the first one first."""
-    return tuple(map(_earlier, last.chain()))
-
-
-def _earlier(kept: KeptLedger) -> EarlierRelease:
-    rows = read_rows(kept.release, lambda: kept.schema) if data_files(kept.release) else None
-    return EarlierRelease(kept.release, kept.audit, kept.schema, rows)
 
 
 def _failures(verdict: Verdict) -> str:

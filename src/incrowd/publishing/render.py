@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +25,8 @@ from incrowd.flow import (
     TextColumn,
     distinct_rows,
 )
-from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Role, Schema, Shape
+from incrowd.long_work import side_by_side
+from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Column, Role, Schema, Shape
 from incrowd.values import escaped
 
 GROUP, COUNT = "group", "count"  # columns of a release with buckets
@@ -98,18 +100,21 @@ def published_table(
     """
     region = regions.of[assignment.region]
     place = {attribute.name: j for j, attribute in enumerate(data.attributes)}
+
+    def shown(column: Column) -> TextColumn:
+        if column.role is not Role.QUASI:
+            return table.column(column.name).take(assignment.private)
+        j = place[column.name]
+        texts = cell_texts(data.attributes[j], regions.cells[j])
+        return TextColumn(regions.cell[region, j], texts)
+
+    published = [c for c in schema.published if buckets is None or c.role is not Role.SENSITIVE]
+    found = side_by_side([partial(shown, column) for column in published], len(region))
     names: list[str] = []
     columns: list[TextColumn] = []
-    for column in schema.published:
-        if buckets is not None and column.role is Role.SENSITIVE:
-            continue
+    for column, own in zip(published, found, strict=True):
         names.append(column.name)
-        if column.role is Role.QUASI:
-            j = place[column.name]
-            texts = cell_texts(data.attributes[j], regions.cells[j])
-            columns.append(TextColumn(regions.cell[region, j], texts))
-        else:
-            columns.append(table.column(column.name).take(assignment.private))
+        columns.append(own)
         if column.mean:
             names.append(mean_name(column.name))
             columns.append(_coded(regions.means[column.name]).take(region))
@@ -249,8 +254,9 @@ def _domain_of(attribute: Attribute, cells: Cells) -> dict[str, Any]:
     sets = cells.sets
     if sets is None:
         raise ValueError("a set-shaped column needs its sets")
-    named = [codes for codes in map(sets.of, range(len(sets))) if not codes.size == len(attribute) > 1]
-    codes = np.unique(np.concatenate(named)) if named else np.zeros(0, np.int32)
+    size = np.diff(sets.starts)
+    named = np.repeat((size != len(attribute)) | (size == 1), size)  # a set of everything names nothing
+    codes = np.unique(sets.codes[named])
     return {"values": sorted(attribute.texts[code] for code in codes.tolist() if code != attribute.missing)}
 
 

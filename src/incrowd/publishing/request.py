@@ -15,7 +15,7 @@ from incrowd.flow import Microdata
 from incrowd.models import JoinTerms, KAnonymity, KPersons
 from incrowd.models.k_anonymity import KFactor
 from incrowd.models.l_diversity import MINIMALITY
-from incrowd.models.series import SeriesK, SeriesL
+from incrowd.models.series import MInvariant, SeriesK, SeriesL
 from incrowd.policy import Policy
 from incrowd.policy.exposures import CERTAIN_PRESENCE, UNEVEN_PERSONS, UNSAFE_JOIN
 from incrowd.policy.parts import Series
@@ -81,6 +81,10 @@ def requested(policy: Policy) -> Request:
     algorithm = chosen.configured(chosen.smallest_group(policy.k, privacy.l), policy.options, left_out)
     _check_columns(algorithm, policy)
     _check_rare(policy)
+    if algorithm.only_in_series and policy.series is None:
+        raise PolicyError(
+            f"{policy.method} is for a series: write [series] into the policy, or take mondrian"
+        )
     if policy.series is not None:
         _check_series(algorithm, policy)
         privacy = privacy.model_copy(update={"l_kind": None if privacy.l is None else "frequency"})
@@ -108,10 +112,16 @@ def requested(policy: Policy) -> Request:
         sought = SoughtDiversity.name
         promised = tuple(SoughtDiversity(each) if each.name == sought else each for each in promised)
     if policy.series is not None:
-        terms = series_terms(policy)
-        columns = list(policy.sensitive) if terms.l > 1 else []
-        promised = (*promised, SeriesK(terms.k), *(SeriesL(terms.l, column) for column in columns))
+        promised = (*promised, *_over_all_releases(algorithm, policy))
     return Request(policy, algorithm, promised, allowed)
+
+
+def _over_all_releases(algorithm: Algorithm, policy: Policy) -> tuple[Promise, ...]:
+    """What a series promises beside what each of its releases does."""
+    terms, columns = series_terms(policy), list(policy.sensitive)
+    if algorithm.only_in_series:
+        return tuple(MInvariant(terms.l, column) for column in columns)
+    return (SeriesK(terms.k), *(SeriesL(terms.l, column) for column in columns if terms.l > 1))
 
 
 def series_terms(policy: Policy) -> SeriesTerms:
@@ -150,9 +160,32 @@ def _check_series(algorithm: Algorithm, policy: Policy) -> None:
         if policy.population is not None and policy.population.weight is not None
         else "": "leave out population.weight",
     }
+    if algorithm.only_in_series:
+        problems |= _problems_of_signatures(policy)
     problems.pop("", None)
     for problem, remedy in problems.items():
         raise PolicyError(f"[series]: {problem}; {remedy}")
+
+
+def _problems_of_signatures(policy: Policy) -> dict[str, str]:
+    """What does not go with m-invariance: its classes have one person of each value, and are made anew."""
+    name, sensitive, said = policy.method, len(policy.sensitive), policy.series or Series()
+    waits = [key for key in Series.model_fields if getattr(said, key) != Series.model_fields[key].default]
+    l = int(policy.privacy.l or 0)  # noqa: E741  the paper's letter
+    return {
+        f"{name} is for one sensitive column, and there are {sensitive}"
+        if sensitive != 1
+        else "": "name one",
+        f"{policy.keep[0]} is kept, and would link rows of one person in several releases"
+        if policy.keep
+        else "": "drop it, or make it a quasi-identifier",
+        f"classes of {name} have l = {l} people, and k = {policy.k} is more"
+        if policy.k > l
+        else "": "ask for a larger l, or a smaller k",
+        f"{waits[0]} is for classes that are kept, and {name} makes them anew"
+        if waits
+        else "": "leave it out",
+    }
 
 
 LEAST_L = 2  # of different values

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import tables
-from incrowd.cohorts import NONE, Codes, Now, SeriesState, advanced
+from incrowd.algorithms.base import method
+from incrowd.cohorts import NONE, Codes, Now, SeriesState, SeriesTerms, advanced
 from incrowd.encode import encode
 from incrowd.errors import Infeasible, InputError, PolicyError, Refused, TableError, option
 from incrowd.flow import Microdata, Partition, Table, TextColumn
@@ -71,6 +72,11 @@ def check_continued(policy: Policy, continued: Continued, destination: Path) -> 
             f"a series is kept in one folder: put {destination.name} beside {parent.release.name}"
         )
     parent.check_last()
+    if method(parent.method).only_in_series != method(policy.method).only_in_series:
+        raise Refused(
+            f"{parent.release.name} was made by {parent.method}, after which {policy.method} cannot go on: "
+            "all releases of a series keep one kind of promise together; take a method of the same kind"
+        )
     terms = series_terms(policy)
     for name, was, now in (("k", parent.head.k, terms.k), ("l", parent.head.l, terms.l)):
         if was != now:
@@ -93,16 +99,14 @@ def series_draft(
     table = _checked(table, policy)
     terms = series_terms(policy)
     before = None if parent is None else parent.read()
-    head = Head.first(terms.k, terms.l)
-    if parent is not None:
-        head = replace(parent.head, number=parent.head.number + 1, parent=parent.as_parent)
-    name = _entity(table, policy)
+    head = Head.first(terms.k, terms.l) if parent is None else parent.head.following(parent.as_parent)
+    name = entity_of(table.names, policy)
     today = _with_digests(table, name, policy, head)
     people = _People(today.column(name), before, head.digest, ids_to_erase(continued.erase, name))
     both = today if before is None else stacked(today, before.effective)
     schema = effective.schema(both)
     if parent is not None:
-        _check_columns(schema, parent.schema)
+        check_columns(schema, parent.schema)
     watch("encode")
     data = encode(both, schema)
     request = requested(effective)
@@ -112,7 +116,7 @@ def series_draft(
     classes = CohortClasses(
         data, request.algorithm, request.promised, people.today, people.before, head.number
     )
-    state = advanced(state, Now(people.present, people.erased, values), terms, classes)
+    state = next_state(state, Now(people.present, people.erased, values), terms, classes)
     shown = np.flatnonzero(state.cohort != NONE)
     if not shown.size:
         raise Infeasible(
@@ -124,8 +128,17 @@ def series_draft(
     ledger = Ledger(head, people.digests, state, people.present, people.erased, rows, texts)
     made = draft(rows, effective, watch, notice=notice, ready=Partition(state.cohort[shown]))
     if parent is not None:
-        _check_columns(made.schema, parent.schema)
+        check_columns(made.schema, parent.schema)
     return SeriesDraft(replace(made, series=ledger.said()), ledger, parent, source, table, name)
+
+
+def next_state(state: SeriesState, now: Now, terms: SeriesTerms, classes: CohortClasses) -> SeriesState:
+    """The state after the next release, by cohorts or by signatures, as the method wants it."""
+    if not classes.algorithm.only_in_series:
+        return advanced(state, now, terms, classes)
+    from incrowd.algorithms.signatures import advanced_by_signatures, near_people  # few need its kernels
+
+    return advanced_by_signatures(state, now, terms.l, near_people(classes.data, classes.today))
 
 
 class _People:
@@ -159,24 +172,29 @@ def people_to_erase(
 ) -> NDArray[np.int64]:
     """The numbers of people to be erased; refused if somebody is not known."""
     gone = {digest(text) for text in ids}
-    strange = len(gone - set(number))
-    if strange:
-        raise InputError(
-            f"{strange} of {len(gone)} ids to erase are neither in the table nor in any release of the "
-            "series; ids are compared text for text"
-        )
+    check_known(len(gone - set(number)), len(gone))
     return np.array([number[person] for person in sorted(gone)], np.int64)
 
 
-def _entity(table: Table, policy: Policy) -> str:
+def check_known(strange: int, ids: int) -> None:
+    """Refuse ids to erase that nobody has."""
+    if strange:
+        raise InputError(
+            f"{strange} of {ids} ids to erase are neither in the table nor in any release of the "
+            "series; ids are compared text for text"
+        )
+
+
+def entity_of(names: Sequence[str], policy: Policy) -> str:
+    """The column of ids, as a table calls it."""
     wanted = same_name(policy.entity or "")
-    return next(name for name in table.names if same_name(name) == wanted)
+    return next(name for name in names if same_name(name) == wanted)
 
 
 def _checked(table: Table, policy: Policy) -> Table:
     """Every column has a role, and every person one row and an id."""
     policy.schema(table)
-    column = table.column(_entity(table, policy))
+    column = table.column(entity_of(table.names, policy))
     nobody = {code for code, text in enumerate(column.texts) if text is None or text in ("", *policy.missing)}
     without = int(np.isin(column.codes, list(nobody)).sum())
     if without:
@@ -198,14 +216,17 @@ def _with_digests(table: Table, entity: str, policy: Policy, head: Head) -> Tabl
         role = roles.get(same_name(name), Role.DROP)
         if role.published or name == entity:
             column = table.column(name)
-            if None in column.texts and "" not in policy.missing and role is not Role.KEEP:
-                raise TableError(
-                    f"{name} has NULL, which a ledger keeps as an empty text; name it under missing"
-                )
+            check_gaps(name, column.texts, role, policy)
             texts = (head.digest(str(t)) if name == entity else t or "" for t in column.texts)
             names.append(name)
             columns.append(_merged(column.codes, tuple(texts)))
     return Table(tuple(names), tuple(columns))
+
+
+def check_gaps(name: str, texts: Sequence[str | None], role: Role, policy: Policy) -> None:
+    """Refuse NULL that a ledger could not tell from a text."""
+    if None in texts and "" not in policy.missing and role is not Role.KEEP:
+        raise TableError(f"{name} has NULL, which a ledger keeps as an empty text; name it under missing")
 
 
 def _merged(codes: Codes, texts: tuple[str, ...]) -> TextColumn:
@@ -216,10 +237,7 @@ def _merged(codes: Codes, texts: tuple[str, ...]) -> TextColumn:
 
 def stacked(one: Table, other: Table) -> Table:
     """The rows of two tables with the same columns, one after another."""
-    if set(one.names) != set(other.names):
-        raise Refused(
-            "the policy publishes other columns than the last release of the series: a series keeps its roles"
-        )
+    check_names(one.names, other.names)
     columns = []
     for name, first in zip(one.names, one.columns, strict=True):
         second = other.column(name)
@@ -228,7 +246,15 @@ def stacked(one: Table, other: Table) -> Table:
     return Table(one.names, tuple(columns))
 
 
-def _check_columns(schema: Schema, before: Schema) -> None:
+def check_names(names: Sequence[str], before: Sequence[str]) -> None:
+    """Refuse other columns than the last release was made of."""
+    if set(names) != set(before):
+        raise Refused(
+            "the policy publishes other columns than the last release of the series: a series keeps its roles"
+        )
+
+
+def check_columns(schema: Schema, before: Schema) -> None:
     """Refuse a column that has another role, or is read in another way, than in the last release."""
     was = {column.name: column for column in before.columns}
     for column in schema.columns:

@@ -333,11 +333,17 @@ class DistinctRows:
 def read_published(release: object, policy: Policy | None) -> DistinctRows:
     """Read the manifest, the rows and the buckets of a release; nothing else is opened."""
     folder = ReleaseFolder.open(release)
-    schema = folder.published_schema
+    return published_rows(folder, folder.rows, folder.published_schema, policy)
+
+
+def published_rows(
+    folder: ReleaseFolder, rows: Table, schema: Schema, policy: Policy | None, counts: Ints | None = None
+) -> DistinctRows:
+    """Rows of a release with what the files beside them say; a line stands for as many as `counts` says."""
     buckets = folder.buckets if folder.bucketed else None
     known = PublicKnowledge.of(policy or folder.policy, schema)
     known = replace(known, labels=folder.hierarchies)
-    return distinct_rows_of(folder.rows, schema, known, buckets, folder.manifest, folder.totals)
+    return distinct_rows_of(rows, schema, known, buckets, folder.manifest, folder.totals, counts)
 
 
 def distinct_rows_of(
@@ -347,8 +353,12 @@ def distinct_rows_of(
     buckets: Table | None,
     manifest: Mapping[str, Any],
     totals: Table | None = None,
+    counts: Ints | None = None,
 ) -> DistinctRows:
-    """The distinct rows of a release, with what the manifest tells of the people behind them."""
+    """The distinct rows of a release, with what the manifest tells of the people behind them.
+
+    Each line of `rows` is a row, or stands for as many as `counts` says.
+    """
     _check_names(rows, schema, buckets)
     stated = {} if totals is None else lines_by_column(totals)
     bounds: dict[str, ColumnTotals] = {}
@@ -366,7 +376,7 @@ def distinct_rows_of(
             means[said.name] = rows.column(f"{said.name}_mean")
         columns[said.name] = generalised(said, texts, places, public, stated.get(said.name, ()))
         if said.name in stated:
-            carried = np.bincount(rows.column(said.name).codes, minlength=len(texts))
+            carried = np.bincount(rows.column(said.name).codes, counts, len(texts)).astype(np.int64)
             columns[said.name] = raked(columns[said.name], carried, stated[said.name])
             if (bound := bounding(columns[said.name], stated[said.name])) is not None:
                 bounds[said.name] = bound
@@ -378,7 +388,7 @@ def distinct_rows_of(
     return DistinctRows(
         columns,
         {name: rows.column(name).codes[first] for name in columns},
-        np.bincount(which, minlength=first.size).astype(np.int64),
+        np.bincount(which, counts, first.size).astype(np.int64),
         _distinct(rows, [*quasi, *(f"{name}_mean" for name in means)])[1][first],
         {name: (read_means(column, name), column.codes[first]) for name, column in means.items()},
         _about(manifest),

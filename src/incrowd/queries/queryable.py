@@ -102,21 +102,23 @@ class Queryable:
             Estimates take numbers to lie anywhere in a range. Otherwise, if all ends of a column are whole
             numbers, its values are taken to be whole too.
         """
-        published = read_published(folder, Policy.of(policy))
-        if continuous:
-            columns = {
-                name: replace(column, unit=0)
-                if isinstance(column, RangeColumn) and column.kind is Kind.NUMERIC
-                else column
-                for name, column in published.columns.items()
-            }
-            published = replace(published, columns=columns)
-        return cls(published)
+        opened = cls(read_published(folder, Policy.of(policy)))
+        return opened.continuous() if continuous else opened
 
     @classmethod
     def of(cls, rows: Table, schema: Schema) -> Queryable:
         """Published rows in memory, as the schema describes them."""
         return cls(distinct_rows_of(rows, schema, PublicKnowledge.of(None, schema), None, {}))
+
+    def continuous(self) -> Queryable:
+        """The same, with numbers that lie anywhere in their ranges."""
+        columns = {
+            name: replace(column, unit=0)
+            if isinstance(column, RangeColumn) and column.kind is Kind.NUMERIC
+            else column
+            for name, column in self.published.columns.items()
+        }
+        return Queryable(replace(self.published, columns=columns))
 
     def ask(self, sql: str) -> Answer:
         """Answer one query.

@@ -15,10 +15,18 @@ PARTS = "data"  # the folder of a release whose rows are in several files
 
 def read_rows(folder: Path, schema: Callable[[], Schema]) -> Table:
     """The rows of a release as cells; only typed columns of Parquet need the schema."""
+    path = rows_path(folder)
+    if path.suffix == ".csv":
+        return tables.unprotected_table(tables.read(path))
+    return read_file(path, schema())
+
+
+def rows_path(folder: Path) -> Path:
+    """Where the rows of a release are: a Parquet file, a folder of them, or data.csv, perhaps lost."""
     files = data_files(folder)
     if not files:
-        return tables.unprotected_table(tables.read(folder / "data.csv"))
-    return read_file(files[0] if files[0].parent == folder else folder / PARTS, schema())
+        return folder / "data.csv"
+    return files[0] if files[0].parent == folder else folder / PARTS
 
 
 def read_file(path: Path, schema: Schema) -> Table:

@@ -41,7 +41,7 @@ from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hi
 from incrowd.release.ledger import EFFECTIVE, SERIES
 from incrowd.release.manifest import manifest_schema
 from incrowd.release.stage import audit_folder
-from incrowd.schema import CLASSES, MANIFEST, RECORDS, Claim, Schema
+from incrowd.schema import CLASSES, LARGE_EFFECTIVE, MANIFEST, RECORDS, Claim, Schema
 
 Ints = NDArray[np.int64]
 JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
@@ -139,6 +139,8 @@ class ReleaseFolder:
     def _effective(self) -> Self:
         """With the table that a release of a series was made from: its audit has it."""
         table = self.audit / EFFECTIVE
+        if (self.audit / LARGE_EFFECTIVE).is_file():
+            table = self.audit / LARGE_EFFECTIVE
         if not table.is_file():
             raise InputError(
                 f"{self.path} is of a series, and {table} is lost: nobody knows what is behind it"

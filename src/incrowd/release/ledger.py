@@ -1,9 +1,9 @@
 """The private ledger of a series: who had which row in which release, in the audit beside each of them.
 
-A ledger is a head (ledger.json) and CSV files. The head has the digests of these, of the manifest it belongs
-to, and of its parent's manifest and head: so a ledger that was changed, or is of another series, is seen. It
-is written into the stage of its release and committed with it. A parent has one successor: whoever commits
-first leaves its name in the parent's audit.
+A ledger is a head (ledger.json) and files beside it: CSV, or Parquet where an engine wrote it. The head has
+the digests of these, of the manifest it belongs to, and of its parent's manifest and head: so a ledger that
+was changed, or is of another series, is seen. It is written into the stage of its release and committed with
+it. A parent has one successor: whoever commits first leaves its name in the parent's audit.
 """
 
 from __future__ import annotations
@@ -13,24 +13,29 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd import tables
 from incrowd.assign import system
 from incrowd.cohorts import NONE, Codes, Flags, SeriesState
+from incrowd.encode import encode_values
 from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
 from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
-from incrowd.schema import MANIFEST, Schema
+from incrowd.schema import CLASSES, LARGE_EFFECTIVE, LARGE_PEOPLE, MANIFEST, Role, Schema
 
 EFFECTIVE, PEOPLE, VALUES = "effective.csv", "people.csv", "values.csv"
+FILES = frozenset({EFFECTIVE, LINKS, PEOPLE, SCHEMA})
+LARGE_FILES = frozenset({LARGE_EFFECTIVE, LARGE_PEOPLE, CLASSES, SCHEMA})
 COLUMNS = ("person", "atom", "cohort", "as_of", "since", "present", "erased")
+BLOCK = 64  # bytes of a block of SHA-256, to which a key is filled up
 SERIES = "series"  # the key of the manifest
 
 
@@ -53,6 +58,32 @@ class Head:
     def digest(self, entity: str) -> str:
         """A person in the ledger: nobody without the key finds the id again."""
         return hmac.new(bytes.fromhex(self.key), entity.encode(), hashlib.sha256).hexdigest()[:32]
+
+    def halves(self, entities: Sequence[str]) -> NDArray[np.uint64]:
+        """The same of many, as two numbers each, the first half and the second (m, 2)."""
+        key = bytes.fromhex(self.key).ljust(BLOCK, b"\0")
+        inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in key)) for pad in (0x36, 0x5C))
+        begin, end, found = inner.copy, outer.copy, []
+        for entity in entities:
+            first, second = begin(), end()
+            first.update(entity.encode())
+            second.update(first.digest())
+            found.append(second.digest()[:16])
+        return np.frombuffer(b"".join(found), ">u8").reshape(-1, 2).astype(np.uint64)
+
+    def following(self, parent: Mapping[str, str]) -> Head:
+        """That of the next release."""
+        return replace(self, number=self.number + 1, parent=parent)
+
+    def write(self, audit: Path, manifest: Path, files: Iterable[str]) -> None:
+        """Write it beside these files of a ledger."""
+        head = self.written(sha256(manifest), {name: sha256(audit / name) for name in sorted(files)})
+        (audit / LEDGER).write_text(json.dumps(head, indent=2) + "\n", encoding="utf-8")
+
+    def said(self, counts: Mapping[str, int]) -> dict[str, Any]:
+        """What the manifest says of the series."""
+        parent = None if self.parent is None else self.parent["manifest"]
+        return {"id": self.series, "number": self.number, "parent": parent, **counts}
 
     def written(self, manifest: str, files: Mapping[str, str]) -> dict[str, Any]:
         parent = None if self.parent is None else dict(self.parent)
@@ -93,8 +124,7 @@ class Ledger:
 
     def said(self) -> dict[str, Any]:
         """What the manifest says of the series."""
-        parent = None if self.head.parent is None else self.head.parent["manifest"]
-        return {"id": self.head.series, "number": self.head.number, "parent": parent, **self.counts}
+        return self.head.said(self.counts)
 
     @cached_property
     def with_rows(self) -> Codes:
@@ -112,8 +142,7 @@ class Ledger:
         if self.texts:
             write_texts(audit / VALUES, *self._values())
             files.append(VALUES)
-        head = self.head.written(sha256(manifest), {name: sha256(audit / name) for name in files})
-        (audit / LEDGER).write_text(json.dumps(head, indent=2) + "\n", encoding="utf-8")
+        self.head.write(audit, manifest, files)
 
     def _values(self) -> tuple[Sequence[str], Iterable[Sequence[str]]]:
         """What the rows of each release showed: a value after a sign of equality, nothing without a row."""
@@ -134,6 +163,7 @@ class KeptLedger:
     head: Head
     digest: str
     manifest: str
+    large: bool = False  # of an engine, in Parquet files
 
     @classmethod
     def open(cls, release: Path) -> KeptLedger:
@@ -156,7 +186,8 @@ class KeptLedger:
             head = Head(said["series"], said["number"], said["key"], said["k"], said["l"], parent)
             same = said["manifest"] == sha256(release / MANIFEST)
             same &= all(sha256(audit / name) == digest for name, digest in said["files"].items())
-            same &= {EFFECTIVE, LINKS, PEOPLE, SCHEMA} <= set(said["files"])
+            large = set(said["files"]) == LARGE_FILES
+            same &= large or set(said["files"]) >= FILES
         except (KeyError, TypeError, ValueError, AttributeError, OSError):
             same = False
         if not same:
@@ -164,7 +195,7 @@ class KeptLedger:
                 f"the ledger of {release.name} was changed, or is not that of this release; the series "
                 "cannot go on without the ledger as it was written"
             )
-        return cls(release, head, sha256(audit / LEDGER), sha256(release / MANIFEST))
+        return cls(release, head, sha256(audit / LEDGER), sha256(release / MANIFEST), large)
 
     @property
     def audit(self) -> Path:
@@ -174,6 +205,12 @@ class KeptLedger:
     def schema(self) -> Schema:
         """What the columns of the effective table are."""
         return schema_from_dict(_json(self.audit / SCHEMA))
+
+    @property
+    def method(self) -> str:
+        """The name of the method that made the release."""
+        said = _json(self.release / MANIFEST).get("method")
+        return str(said["name"]) if isinstance(said, dict) and "name" in said else ""
 
     @property
     def as_parent(self) -> dict[str, str]:
@@ -189,7 +226,9 @@ class KeptLedger:
         raise Refused(f"after {self.release.name} came {name} already{gone}; go on after {name}")
 
     def read(self) -> Ledger:
-        """All of it."""
+        """All of it, in memory."""
+        if self.large:
+            return self._read_large()
         people = tables.read(self.audit / PEOPLE)
         numbers = {name: _whole(people, name) for name in COLUMNS[1:]}
         cohort, dates = numbers["cohort"].astype(np.int32), numbers["as_of"]
@@ -202,6 +241,51 @@ class KeptLedger:
         persons = tuple(str(column.texts[code]) for code in column.codes.tolist())
         flags = (numbers["present"] != 0, numbers["erased"] != 0)
         return Ledger(self.head, persons, state, *flags, tables.read(self.audit / EFFECTIVE), texts)
+
+    def _read_large(self) -> Ledger:
+        """The ledger of an engine: people have numbers, and values are in the effective table of each day."""
+        people = tables.read(self.audit / LARGE_PEOPLE)
+        numbers = {name: _whole(people, name) for name in ("number", *COLUMNS[1:5])}
+        flags = {name: _true(people, name) for name in COLUMNS[5:]}
+        order = np.argsort(numbers.pop("number"), kind="stable")
+        halves = (people.column(name).rows() for name in ("high", "low"))
+        digests = [f"{int(high or 0):016x}{int(low or 0):016x}" for high, low in zip(*halves, strict=True)]
+        said = {name: column[order] for name, column in numbers.items()}
+        cohort = said["cohort"].astype(np.int32)
+        as_of = np.full(int(cohort.max(initial=NONE)) + 1, NONE, np.int32)
+        as_of[cohort[cohort != NONE]] = said["as_of"][cohort != NONE]
+        values, texts = self._large_values(order.size) if self.head.l > 1 else ((), ())
+        since = said["since"].astype(np.int32)
+        state = SeriesState(self.head.number + 1, said["atom"], cohort, as_of, since, values)
+        effective, _ = self._effective_in_order()
+        persons = tuple(digests[place] for place in order.tolist())
+        there = (flags["present"][order], flags["erased"][order])
+        return Ledger(self.head, persons, state, *there, effective, texts)
+
+    def _effective_in_order(self) -> tuple[Table, Any]:
+        """The effective table by the numbers of people, and these."""
+        table = tables.read(self.audit / LARGE_EFFECTIVE)
+        number = _whole(table, self.schema.having(Role.IDENTIFIER)[0].name)
+        order = np.argsort(number, kind="stable")
+        return table.take(order), number[order]
+
+    def _large_values(self, people: int) -> tuple[tuple[tuple[Codes, ...], ...], tuple[tuple[str, ...], ...]]:
+        """What each release showed; values that are written in two ways count as one, as in memory."""
+        sensitive = self.schema.having(Role.SENSITIVE)
+        known: list[dict[str, int]] = [{} for _ in sensitive]
+        found = []
+        for kept in self.chain():
+            table, number = kept._effective_in_order()
+            shown = []
+            for column, numbers in zip(sensitive, known, strict=True):
+                coded = encode_values(column, table.column(column.name).texts, self.schema.missing)
+                canonical = [coded.texts[c] if c < len(coded.texts) else "" for c in coded.codes.tolist()]
+                of = np.array([numbers.setdefault(text, len(numbers)) for text in canonical], np.int32)
+                codes = np.full(people, NONE, np.int32)
+                codes[number] = of[table.column(column.name).codes]
+                shown.append(codes)
+            found.append(tuple(shown))
+        return tuple(found), tuple(tuple(numbers) for numbers in known)
 
     def _values(self) -> tuple[tuple[tuple[Codes, ...], ...], tuple[tuple[str, ...], ...]]:
         table = tables.read(self.audit / VALUES)
@@ -249,6 +333,11 @@ def sha256(path: Path) -> str:
 def _whole(table: Table, name: str) -> Any:
     column = table.column(name)
     return np.array([int(text or "") for text in column.texts], np.int64)[column.codes]
+
+
+def _true(table: Table, name: str) -> Flags:
+    column = table.column(name)
+    return np.array([text in ("true", "True", "1") for text in column.texts], np.bool_)[column.codes]
 
 
 def _json(path: Path) -> dict[str, Any]:

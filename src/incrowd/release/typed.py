@@ -12,7 +12,7 @@ from incrowd.cells import atoms, range_ends, read_cell
 from incrowd.errors import PolicyError, TableError
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
-from incrowd.tables.parquet_writer import Members, Span, Typed, write_parquet
+from incrowd.tables.parquet_writer import Members, Typed, TypedSpan, write_parquet
 from incrowd.values import escaped, number_text, read_number
 
 ENDS = ("_lo", "_hi", "_missing")
@@ -42,11 +42,11 @@ def typed_columns(data: Microdata, regions: Regions, published: Sequence[str]) -
     return found
 
 
-def _span(attribute: Attribute, cells: Cells) -> Span:
+def _span(attribute: Attribute, cells: Cells) -> TypedSpan:
     pairs = zip(cells.low.tolist(), cells.high.tolist(), strict=True)
     ends = tuple((attribute.texts[low], attribute.texts[high]) if low >= 0 else None for low, high in pairs)
     missing = tuple(bool(flag) or end is None for flag, end in zip(cells.missing, ends, strict=True))
-    return Span(attribute.kind, ends, missing)
+    return TypedSpan(attribute.kind, ends, missing)
 
 
 def _members(attribute: Attribute, cells: Cells) -> Members:
@@ -142,7 +142,7 @@ def _types_of(cells: Table, schema: Schema) -> dict[str, Typed]:
         parts = [read_cell(text or "") for text in cells.column(column.name).texts]
         if column.shape is Shape.RANGE:
             ends = tuple(_ends(part.atoms) for part in parts)
-            found[column.name] = Span(column.kind, ends, tuple(part.missing for part in parts))
+            found[column.name] = TypedSpan(column.kind, ends, tuple(part.missing for part in parts))
         elif column.shape is Shape.SET:
             texts = cells.column(column.name).texts
             found[column.name] = Members(tuple(tuple(atoms(text or "")) for text in texts))

@@ -10,6 +10,7 @@ import numpy as np
 
 from incrowd.cells import atoms, range_ends, unescaped
 from incrowd.flow import TextColumn
+from incrowd.measures.counted import TextCounts, text_counts
 from incrowd.schema import EVERYTHING, MISSING
 from incrowd.values import Number, read_date, read_number
 
@@ -65,7 +66,7 @@ def shown_cell(cell: str) -> str:
 
 
 def typical_cell(
-    column: TextColumn,
+    column: TextColumn | TextCounts,
     about: Mapping[str, Any],
     widths: Sequence[float | None],
     covered: Sequence[int] | None = None,
@@ -82,7 +83,7 @@ def typical_cell(
     >>> typical_cell(ages, {"shape": "range", "kind": "numeric", "values": 0}, [0.1, 1.0])
     'a range of 7, such as [20,27]'
     """
-    counts = np.bincount(column.codes, minlength=len(column.texts))
+    counts = text_counts(column)
     if not counts.sum():
         return ""
     known = np.array([-1.0 if width is None else width for width in widths])

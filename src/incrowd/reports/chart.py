@@ -95,7 +95,7 @@ class Chart:
         names = "; ".join(line.name for line in self.lines)
         lines = [part for number, line in enumerate(self.lines) for part in line.svg(frame, number)]
         about = f"Lines over {self.x_label}, in {self.y_label}: {names}."
-        return svg.picture(self.title, about, [*frame.axes(self.x_label, self.y_label), *lines])
+        return svg.picture(self.title, about, [*frame.axes(self.x_label, self.y_label), *lines], frame.area)
 
 
 # Rates, from one in thousands to all

@@ -83,6 +83,9 @@ MEANS: Mapping[str, str] = {
     "still cannot tell a person from {others} others.",
     "series-l": "All releases of this series together: among people with the same history no value of "
     "{column} makes up more than 1/{l}, in every release that shows them.",
+    "m-invariance": "All releases of this series together: an adversary who finds the class of a person in "
+    "each of them guesses the value of {column} with a probability of at most 1/{m}. k is not promised of "
+    "several releases: whoever puts them together may find that few people, or one, share all classes.",
     "even-presence": "Every row states how many people its class has, and how many are in the private "
     "table. All of a class are there with the same probability, even for an adversary who re-runs the "
     "program; it is at most {most}.",
@@ -156,7 +159,8 @@ def _head(manifest: Mapping[str, Any]) -> Iterator[str]:
         yield "rows of others coarser: who is unusual is missing here more often than others."
     if "series" in manifest:
         yield ""
-        yield from _series(manifest["series"])
+        kept = not any(claim["model"] == "m-invariance" for claim in manifest["claims"])
+        yield from (_series if kept else _series_made_anew)(manifest["series"])
     yield ""
     yield f"Made with {manifest['tool']}, method `{manifest['method']['name']}`. This text follows from"
     yield "`release.json`, which is exact, and for programs."
@@ -170,6 +174,15 @@ def _series(said: Mapping[str, Any]) -> Iterator[str]:
     yield f"oldest rows are as of release {said['oldest']}. Rows of people who left the table (lingering):"
     yield f"{said['lingering']:,}. People of the table who have no row yet (waiting): {said['waiting']:,};"
     yield f"who had one and have none now (withheld): {said['withheld']:,}."
+
+
+def _series_made_anew(said: Mapping[str, Any]) -> Iterator[str]:
+    """What a reader must know of people without a row, where classes are made anew in every release."""
+    yield f"This is release {said['number']} of a series, counted from 0. All rows are of people who are in"
+    yield "the table now. Everybody is always shown together with the same values, each of them as often, and"
+    yield "whoever is left over has no row: frequent values may be rarer here than in the table. People of"
+    yield f"the table who have no row yet (waiting): {said['waiting']:,}; who had one and have none now"
+    yield f"(withheld): {said['withheld']:,}."
 
 
 def _promises(manifest: Mapping[str, Any]) -> Iterator[str]:

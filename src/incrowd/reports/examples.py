@@ -48,7 +48,7 @@ def row_losses(shown: Published, data: Microdata) -> Floats:
     lost = np.zeros(len(shown))
     for j, attribute in enumerate(shown.attributes):
         if len(attribute) > 1:
-            costs = measure.costs(MeasuredColumn(attribute, shown.cells[j], data.codes[:, j]))
+            costs = measure.costs(MeasuredColumn(attribute, shown.cells[j], data, j))
             lost += costs[shown.rows[j]] / len(shown.attributes)
     return lost
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import isfinite, log
 
 from incrowd.reports import svg
-from incrowd.reports.labels import FAR, Box, Wanted, placed
+from incrowd.reports.labels import FAR, Box, WantedLabel, placed
 from incrowd.reports.svg import Area, Frame, text_width
 
 _STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000, 1_000_000)
@@ -283,7 +283,7 @@ def _labels(spots: Sequence[Spot], frame: RiskFrame, narrow: bool) -> tuple[list
     named = list({(point.series, x, y): (point, x, y) for point, x, y in reversed(named)}.values())[::-1]
     words = [_said(point, frame, narrow, equals[point.series, x, y] - 1) for point, x, y in named]
     wanted = [
-        Wanted(x, y, text_width(said, _SMALL) + 2, _SMALL + 3)
+        WantedLabel(x, y, text_width(said, _SMALL) + 2, _SMALL + 3)
         for (_, x, y), said in zip(named, words, strict=True)
     ]
     marks = [Box.around(x, y, _OWN if point.own else svg.RING) for point, x, y in spots]

@@ -51,7 +51,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedLabel:
     """A label that is to stand at a point, and how large it is."""
 
     x: float
@@ -80,7 +80,7 @@ class Wanted:
         return Box(x, y, x + self.width, y + self.height)
 
 
-def placed(wanted: Sequence[Wanted], area: Box, marks: Sequence[Box] = ()) -> list[Box | None]:
+def placed(wanted: Sequence[WantedLabel], area: Box, marks: Sequence[Box] = ()) -> list[Box | None]:
     """A box for each label: inside the area, none on another; None for one that finds no room.
 
     Labels are placed one after the other, so that the first stand best. Each takes the first free place
@@ -89,7 +89,7 @@ def placed(wanted: Sequence[Wanted], area: Box, marks: Sequence[Box] = ()) -> li
 
     Examples
     --------
-    >>> both = placed([Wanted(50, 50, 30, 10)] * 2, Box(0, 0, 100, 100))
+    >>> both = placed([WantedLabel(50, 50, 30, 10)] * 2, Box(0, 0, 100, 100))
     >>> both[0].meets(both[1])
     False
     """
@@ -100,7 +100,7 @@ def placed(wanted: Sequence[Wanted], area: Box, marks: Sequence[Box] = ()) -> li
     return found
 
 
-def _place(label: Wanted, area: Box, taken: Sequence[Box], marks: Sequence[Box]) -> Box | None:
+def _place(label: WantedLabel, area: Box, taken: Sequence[Box], marks: Sequence[Box]) -> Box | None:
     def free(box: Box) -> bool:
         others = any(box.meets(other, APART) for other in taken)
         return area.holds(box) and not others and not any(box.meets(mark) for mark in marks)

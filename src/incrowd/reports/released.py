@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
+from fractions import Fraction
 from math import fsum
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 from incrowd.cells import atoms, range_ends
 from incrowd.errors import TableError, unknown
 from incrowd.flow import Table, TextColumn, distinct_rows
+from incrowd.measures.counted import TextCounts, text_counts
+from incrowd.measures.published import ClassSizes
 from incrowd.reports.cell_words import typical_cell
 from incrowd.reports.ordering import order_of
 from incrowd.reports.spread import bins_on_a_line, ends_of
@@ -30,9 +33,19 @@ BANDS = (
 )
 WHOLE = "everything"
 Ints = NDArray[np.int64]
+CountedTexts = TextColumn | TextCounts
 
 
-def columns_of(manifest: Mapping[str, Any], rows: Table) -> list[dict[str, Any]]:
+class PublishedColumns(Protocol):
+    """Published columns by name: the texts of each, and how many rows have them."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    def column(self, name: str) -> CountedTexts: ...
+
+
+def columns_of(manifest: Mapping[str, Any], rows: PublishedColumns) -> list[dict[str, Any]]:
     """Each published column with its role, and what its cells look like."""
     lacking = [
         said["name"]
@@ -44,7 +57,7 @@ def columns_of(manifest: Mapping[str, Any], rows: Table) -> list[dict[str, Any]]
     return [_column(said, rows, manifest.get("levels") or {}) for said in manifest["columns"]]
 
 
-def _column(said: Mapping[str, Any], rows: Table, levels: Mapping[str, Any]) -> dict[str, Any]:
+def _column(said: Mapping[str, Any], rows: PublishedColumns, levels: Mapping[str, Any]) -> dict[str, Any]:
     name = str(said["name"])
     found: dict[str, Any] = {
         "name": name,
@@ -63,7 +76,7 @@ def _column(said: Mapping[str, Any], rows: Table, levels: Mapping[str, Any]) -> 
     return found
 
 
-def widths_of(manifest: Mapping[str, Any], rows: Table) -> dict[str, list[float | None]]:
+def widths_of(manifest: Mapping[str, Any], rows: PublishedColumns) -> dict[str, list[float | None]]:
     """By quasi-identifier the share of the domain that each distinct cell covers."""
     quasi = [said for said in manifest["columns"] if said["role"] == "quasi_identifier"]
     return {str(said["name"]): _widths(rows.column(str(said["name"])), said) for said in quasi}
@@ -76,8 +89,8 @@ def _domain(domain: Mapping[str, Any]) -> dict[str, Any]:
     return {"count": len(named), "first": named[:LISTED]}
 
 
-def _texts(column: TextColumn, kind: str) -> dict[str, Any]:
-    counts = np.bincount(column.codes, minlength=len(column.texts))
+def _texts(column: CountedTexts, kind: str) -> dict[str, Any]:
+    counts = text_counts(column)
     return {
         "distinct": int((counts > 0).sum()),
         "most_frequent": _most_frequent(column, counts, kind),
@@ -85,7 +98,7 @@ def _texts(column: TextColumn, kind: str) -> dict[str, Any]:
     }
 
 
-def _most_frequent(column: TextColumn, counts: Ints, kind: str) -> list[dict[str, Any]]:
+def _most_frequent(column: CountedTexts, counts: Ints, kind: str) -> list[dict[str, Any]]:
     """The texts that most rows have, in their order; if they have none, the most frequent first."""
     by_count = sorted(range(len(counts)), key=lambda code: (-counts[code], column.texts[code] or ""))
     listed = [code for code in by_count[:LISTED] if counts[code]]
@@ -97,7 +110,7 @@ def _most_frequent(column: TextColumn, counts: Ints, kind: str) -> list[dict[str
     ]
 
 
-def _bins(column: TextColumn, counts: Ints, kind: str) -> list[dict[str, Any]]:
+def _bins(column: CountedTexts, counts: Ints, kind: str) -> list[dict[str, Any]]:
     """Numbers and dates of many values in bins of one width, missing ones last; none for other columns."""
     read = read_date if kind == "date" else read_number
     known = {code: read(text) for code, text in enumerate(column.texts) if text and text != MISSING}
@@ -114,14 +127,14 @@ def _bins(column: TextColumn, counts: Ints, kind: str) -> list[dict[str, Any]]:
     return [*found, {"label": MISSING, "rows": gone}] if gone else found
 
 
-def _widths(column: TextColumn, said: Mapping[str, Any]) -> list[float | None]:
+def _widths(column: CountedTexts, said: Mapping[str, Any]) -> list[float | None]:
     members = (atoms(text or "") for text in column.texts)
     return [_width(found, str(said.get("shape", "")), str(said["kind"]), said["domain"]) for found in members]
 
 
-def _cells(column: TextColumn, said: Mapping[str, Any]) -> dict[str, Any]:
+def _cells(column: CountedTexts, said: Mapping[str, Any]) -> dict[str, Any]:
     shape, kind, domain = str(said.get("shape", "")), str(said["kind"]), said["domain"]
-    counts = np.bincount(column.codes, minlength=len(column.texts))
+    counts = text_counts(column)
     members = [atoms(text or "") for text in column.texts]
     gone = np.array([MISSING in found for found in members], bool)
     widths = _widths(column, said)
@@ -196,42 +209,42 @@ def classes_of(names: Sequence[str], rows: Table) -> tuple[Ints, Ints]:
     return labels, np.bincount(labels, minlength=first.size)
 
 
-def size_facts(sizes: Ints) -> dict[str, Any]:
+def size_facts(sizes: ClassSizes) -> dict[str, Any]:
     """How large classes are: the ends, the middle, and how many there are of which size.
 
     Examples
     --------
-    >>> size_facts(np.array([2, 2, 3]))["histogram"]
+    >>> size_facts(ClassSizes.of(np.array([2, 2, 3])))["histogram"]
     [{'from': 2, 'to': 2, 'classes': 2, 'rows': 4}, {'from': 3, 'to': 3, 'classes': 1, 'rows': 3}]
     """
-    if not sizes.size:
+    if not len(sizes):
         return {"count": 0, "smallest": 0, "median": 0.0, "largest": 0, "histogram": []}
     return {
-        "count": int(sizes.size),
-        "smallest": int(sizes.min()),
-        "median": float(np.median(sizes)),
-        "largest": int(sizes.max()),
+        "count": len(sizes),
+        "smallest": sizes.smallest,
+        "median": float(sizes.quantile(Fraction(1, 2))),
+        "largest": int(sizes.size[-1]),
         "histogram": _histogram(sizes),
     }
 
 
-def _histogram(sizes: Ints) -> list[dict[str, int]]:
+def _histogram(sizes: ClassSizes) -> list[dict[str, int]]:
     """At most `MOST_BINS` bins of one width; the last takes all that is larger than nearly everything."""
-    low, high = int(sizes.min()), int(sizes.max())
-    far = max(int(np.quantile(sizes, 0.99)), low)
+    low, high = sizes.smallest, int(sizes.size[-1])
+    far = max(int(sizes.quantile(Fraction(99, 100))), low)
     wide = -(-(far - low + 1) // (MOST_BINS - 1))
     bins = min((high - low) // wide + 1, MOST_BINS)
-    place = np.minimum((sizes - low) // wide, bins - 1)
+    place = np.minimum((sizes.size - low) // wide, bins - 1)
     found = []
     for number in range(bins):
-        inside = sizes[place == number]
+        size, classes = sizes.size[place == number], sizes.classes[place == number]
         last = high if number == bins - 1 else low + (number + 1) * wide - 1
         found.append(
             {
                 "from": low + number * wide,
                 "to": last,
-                "classes": int(inside.size),
-                "rows": int(inside.sum()),
+                "classes": int(classes.sum()),
+                "rows": int((size * classes).sum()),
             }
         )
     return found

@@ -8,25 +8,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Attribute, Codes
+from incrowd.flow import Attribute
 from incrowd.hierarchy import Hierarchy
 from incrowd.measures import Published
 from incrowd.reports.ordering import order_of
 from incrowd.schema import Kind, Shape
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 BINS = 20
 NAMED = 12  # categories that are shown; the others are one
 
 
-def before_and_after(attribute: Attribute, original: Codes, published: Published, j: int) -> dict[str, Any]:
-    """Shares of the values of attribute j, among records and among rows.
+def before_and_after(attribute: Attribute, original: Ints, published: Published, j: int) -> dict[str, Any]:
+    """Shares of the values of attribute j, among records and among rows; `original` (m,) counts records.
 
     A row counts evenly for every value that its cell leaves possible. ``moved`` is the share of people who
     would have to change their value to make one distribution out of the other.
     """
-    counts = np.bincount(original, minlength=len(attribute)).astype(np.float64)
-    before, after = _shares(counts), _shares(_spread(published, j, len(attribute)))
+    before, after = _shares(original.astype(np.float64)), _shares(_spread(published, j, len(attribute)))
     line = attribute.shape is Shape.RANGE and attribute.kind is not Kind.ORDERED
     bins = _on_a_line(attribute) if line and len(attribute) > NAMED else _by_name(attribute, before)
     return {
@@ -47,8 +47,7 @@ def _shares(weights: Floats) -> Floats:
 def _spread(published: Published, j: int, size: int) -> Floats:
     """What rows say of each code, a row's one divided among all that its cell covers."""
     cells = published.cells[j]
-    tally = np.bincount(published.rows[j], minlength=len(cells))
-    each = (tally / np.maximum(cells.count, 1))[cells.owner]
+    each = (published.tallies[j] / np.maximum(cells.count, 1))[cells.owner]
     steps = np.zeros(size + 1)
     np.add.at(steps, cells.first, each)
     np.subtract.at(steps, cells.last + 1, each)

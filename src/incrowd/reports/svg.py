@@ -22,6 +22,7 @@ MARKERS = tuple(CORNERS)
 DASHES = ("7 4", "2 3", "9 3 2 3", "12 4", "4 2", "1 5")
 WIDTH, HEIGHT = 740, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 230, 46, 58  # margins; the legend stands on the right
+LABEL = 32  # for the label of the upright axis, and what parts it from the numbers and these from the axis
 SIZE, RING = 4.0, 6.5  # of a marker, from its middle: filled, and hollow around one at the same place
 TICKS = 6
 FONT = "font-family='sans-serif' font-size='{}' fill='#222'"
@@ -159,7 +160,9 @@ class Frame:
         every = list(points)
         xs, ys = sorted({x for x, _ in every}), [y for _, y in every]
         up, along = ticks(min(0.0, *ys), max(ys)), tuple(xs) if len(xs) <= TICKS else ticks(xs[0], xs[-1])
-        return cls(min(xs[0], along[0]), max(xs[-1], along[-1]), up[0], up[-1], along, up)
+        wide = max(text_width(number(value), 13) for value in up)
+        area = Area(left=max(LEFT, LABEL + wide))  # the upright label stands left of the longest number
+        return cls(min(xs[0], along[0]), max(xs[-1], along[-1]), up[0], up[-1], along, up, area)
 
     def x(self, value: float) -> float:
         """A value of the axis below, in pixels; one alone stands in the middle."""

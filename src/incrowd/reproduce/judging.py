@@ -59,6 +59,16 @@ class Statement:
         return self.found.verdict
 
     @property
+    def claimed(self) -> str:
+        """What the paper says, or what we conclude from it."""
+        return f"{self.says} (inferred)" if self.inferred else self.says
+
+    @property
+    def printed_words(self) -> str:
+        """The printed number, if there is one."""
+        return "" if self.printed is None else str(self.printed)
+
+    @property
     def ours(self) -> str:
         """Numbers with their intervals, in words."""
         return "; ".join(
@@ -79,7 +89,8 @@ class Statement:
     def detail(self) -> str:
         """What was found, from the least to the most, and why that decides it."""
         means = [each.mean for each in self.found.ours]
-        least_and_most = [f"{min(means):.3g} to {max(means):.3g}"] if means else []
+        ends = [f"{end:.3g}" for end in (min(means), max(means))] if means else []
+        least_and_most = [" to ".join(dict.fromkeys(ends))] if ends else []
         shown = "; ".join([*([self.found.words] if self.found.words else []), *least_and_most])
         return f"{shown} ({self.reason})" if shown else self.reason
 
@@ -107,6 +118,17 @@ class Statement:
             "counterexample": self.found.counterexample or None,
             "command": self.command,
         }
+
+
+def verdicts(statements: Sequence[Statement]) -> dict[str, int]:
+    """How many have each verdict."""
+    return {str(word): sum(each.verdict == word for each in statements) for word in Verdict}
+
+
+def summary(statements: Sequence[Statement]) -> str:
+    """The same in words."""
+    counts = ", ".join(f"{count} {word}" for word, count in verdicts(statements).items())
+    return f"{len(statements)} statements: {counts}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,26 +13,10 @@ from typing import Any
 
 from incrowd.errors import InputError, Refused
 from incrowd.reports.chart import Chart, ChartLine
-from incrowd.reproduce.judging import Statement
-from incrowd.reproduce.samples import Estimate, Samples
+from incrowd.reproduce.judging import Statement, summary
+from incrowd.reproduce.samples import MeanOfSamples, Samples
 
 PREFIX = ".incrowd-reproduce-"
-
-
-@dataclass(frozen=True, slots=True)
-class OneRun:
-    """Something that the paper says, decided by one run. A paper that is judged on samples has none left."""
-
-    says: str
-    held: bool
-    detail: str
-
-    @property
-    def word(self) -> str:
-        return "held" if self.held else "NOT HELD"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"says": self.says, "held": self.held, "detail": self.detail}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +66,7 @@ class Figure:
         axis: str,
     ) -> Figure:
         """Each line by value, a number for each sample: the mean and its interval of 95 %."""
-        found = {line: [Estimate.of("", each) for each in by.values()] for line, by in lines.items()}
+        found = {line: [MeanOfSamples.of("", each) for each in by.values()] for line, by in lines.items()}
         return cls(
             name,
             title,
@@ -93,10 +77,6 @@ class Figure:
             axis,
             {line: tuple(_ends(each) for each in some) for line, some in found.items()},
         )
-
-    def states(self, says: str, held: bool, detail: str) -> OneRun:
-        """Something that the paper says of this figure."""
-        return OneRun(f"Figure {self.name}: {says}", held, detail)
 
     def sheet(self, form: str = ".3g", about: str = "") -> Sheet:
         """A row for each line."""
@@ -142,7 +122,7 @@ class Figure:
         }
 
 
-def _ends(found: Estimate) -> tuple[float, float]:
+def _ends(found: MeanOfSamples) -> tuple[float, float]:
     """Of a band; what cannot be negative is not drawn so."""
     if not isfinite(found.low):
         return found.mean, found.mean
@@ -160,16 +140,11 @@ class Outcome:
     name: str
     title: str
     sheets: tuple[Sheet, ...]
-    statements: tuple[Statement | OneRun, ...]
+    statements: tuple[Statement, ...]
     facts: Mapping[str, Any]
     charts: Mapping[str, Chart] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[str, ...] = ()
-
-    @property
-    def judged(self) -> tuple[Statement, ...]:
-        """The statements that have a verdict."""
-        return tuple(each for each in self.statements if isinstance(each, Statement))
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -184,20 +159,25 @@ class Outcome:
         """Everything as one page; pictures are beside it."""
         lines = [f"# {self.title}", ""]
         lines += [f"Skipped: {why}." for why in self.skipped] + [""] * bool(self.skipped)
+        header = ("verdict", "section", "the paper says", "printed", "found")
         lines += [
             self.sheets[0].markdown(),
             "## Statements of the paper",
             "",
-            markdown_row(("", "says", "found")),
-        ]
-        lines += [
-            markdown_row(["---"] * 3),
-            *(markdown_row((s.word, s.says, s.detail)) for s in self.statements),
+            summary(self.statements),
+            "",
+            markdown_row(header),
+            markdown_row(["---"] * len(header)),
+            *map(_row, self.statements),
             "",
         ]
         lines += [sheet.markdown() for sheet in self.sheets[1:]]
         pictures = [f"![{chart.title}]({name})" for name, chart in self.charts.items()]
         return "\n".join([*lines, *pictures]).rstrip() + "\n"
+
+
+def _row(each: Statement) -> str:
+    return markdown_row((each.word, each.section, each.claimed, each.printed_words, each.detail))
 
 
 # Writing into a folder of its own, which appears complete or not at all

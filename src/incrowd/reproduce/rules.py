@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf, nextafter
 
-from incrowd.reproduce.samples import LEVEL, Estimate, Points
+from incrowd.reproduce.samples import LEVEL, MeanOfSamples, Points
 
 LEAST_SAMPLES = 5
 SHOWN = 4  # so many points are named in a reason
@@ -41,7 +41,7 @@ class Finding:
 
     verdict: Verdict
     reason: str
-    ours: tuple[Estimate, ...] = ()
+    ours: tuple[MeanOfSamples, ...] = ()
     words: str = ""
     counterexample: str = ""
 
@@ -58,11 +58,11 @@ def within(points: Points, low: float = -inf, high: float = inf, words: str = ""
     """
     if not points or any(not samples for samples in points.values()):
         return not_run("nothing was measured")
-    ours = tuple(Estimate.of(at, samples) for at, samples in points.items())
+    ours = tuple(MeanOfSamples.of(at, samples) for at, samples in points.items())
     where = words or _ends(low, high)
     if min(len(samples) for samples in points.values()) < LEAST_SAMPLES:
         return Finding(Verdict.UNDECIDED, f"fewer than {LEAST_SAMPLES} samples", ours)
-    wide = [Estimate.of(at, each, 1 - (1 - LEVEL) / len(points)) for at, each in points.items()]
+    wide = [MeanOfSamples.of(at, each, 1 - (1 - LEVEL) / len(points)) for at, each in points.items()]
     outside = [each for each in wide if each.low > high or each.high < low]
     if outside:
         reason = f"not {where} at {len(outside)} of {len(ours)}: {_some(outside)}"
@@ -103,9 +103,11 @@ def all_of(parts: Mapping[str, Finding]) -> Finding:
     """Each part must hold; the first that does not, or is not decided, gives the reason."""
     worst = min(parts, key=lambda name: ORDER.index(parts[name].verdict))
     found = parts[worst]
-    reason = f"{worst}: {found.reason}" if found.verdict != Verdict.HELD else f"in all {len(parts)} parts"
+    reason = f"in all {len(parts)} parts" if len(parts) > 1 else found.reason
+    if found.verdict != Verdict.HELD:
+        reason = f"{worst}: {found.reason}"
     ours = tuple(
-        Estimate(f"{name} {each.at}".strip(), each.mean, each.low, each.high, each.samples)
+        MeanOfSamples(f"{name} {each.at}".strip(), each.mean, each.low, each.high, each.samples)
         for name, part in parts.items()
         for each in part.ours
     )
@@ -131,5 +133,5 @@ def _all(many: int) -> str:
     return "the only point" if many == 1 else f"all {many} points"
 
 
-def _some(found: Sequence[Estimate]) -> str:
+def _some(found: Sequence[MeanOfSamples]) -> str:
     return "; ".join(each.words for each in found[:SHOWN]) + ("; …" if len(found) > SHOWN else "")

@@ -17,7 +17,7 @@ Points = Mapping[str, Samples]  # by name ("k=5"), a number for each sample
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class MeanOfSamples:
     """A number of ours: the mean over samples and its interval."""
 
     at: str
@@ -27,12 +27,12 @@ class Estimate:
     samples: int
 
     @classmethod
-    def of(cls, at: str, samples: Samples, level: float = LEVEL) -> Estimate:
+    def of(cls, at: str, samples: Samples, level: float = LEVEL) -> MeanOfSamples:
         """Student's interval; with one sample it is unknown, from -inf to inf.
 
         Examples
         --------
-        >>> Estimate.of("k=5", [1.0, 2.0, 3.0, 4.0, 5.0]).words
+        >>> MeanOfSamples.of("k=5", [1.0, 2.0, 3.0, 4.0, 5.0]).words
         'k=5: 3 (1.04 to 4.96)'
         """
         mean = fmean(samples)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from incrowd import __version__
 from incrowd.errors import InputError
 from incrowd.long_work import Progress, Watch, unwatched
 from incrowd.reports import statements as page
-from incrowd.reproduce.judging import Statement
+from incrowd.reproduce.judging import Statement, summary, verdicts
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.outcome import Outcome, files_of, markdown_row
 from incrowd.reproduce.papers import PAPERS, Paper, reproduce
@@ -38,16 +38,12 @@ class Whole:
 
     @property
     def statements(self) -> tuple[Statement, ...]:
-        return tuple(each for outcome in self.outcomes for each in outcome.judged)
+        return tuple(each for outcome in self.outcomes for each in outcome.statements)
 
     @property
     def about(self) -> str:
         how = "a small part that takes minutes (--quick)" if self.quick else "everything"
         return f"incrowd {__version__}, {how}."
-
-    def counts(self, statements: Sequence[Statement]) -> dict[str, int]:
-        """How many have each verdict."""
-        return {word: sum(str(each.verdict) == word for each in statements) for word in VERDICTS}
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -56,16 +52,15 @@ class Whole:
             "version": __version__,
             "quick": self.quick,
             "count": len(self.statements),
-            "verdicts": self.counts(self.statements),
-            "papers": {each.name: self.counts(each.judged) for each in self.outcomes},
+            "verdicts": verdicts(self.statements),
+            "papers": {each.name: verdicts(each.statements) for each in self.outcomes},
             "not_run": dict(self.not_run),
             "statements": [each.to_dict() for each in self.statements],
         }
 
     def markdown(self) -> str:
         """One table for each paper."""
-        counts = ", ".join(f"{count} {word}" for word, count in self.counts(self.statements).items())
-        lines = [f"# {TITLE}", "", f"{self.about} {len(self.statements)} statements: {counts}.", ""]
+        lines = [f"# {TITLE}", "", f"{self.about} {summary(self.statements)}", ""]
         header = (
             "id",
             "section",
@@ -79,7 +74,7 @@ class Whole:
         )
         for outcome in self.outcomes:
             lines += [f"## {outcome.title}", "", markdown_row(header), markdown_row(["---"] * len(header))]
-            lines += [markdown_row(_cells(each)) for each in outcome.judged]
+            lines += [markdown_row(_cells(each)) for each in outcome.statements]
             lines += ["", *(f"Left out: {why}." for why in outcome.skipped), ""]
         lines += [f"{name} was not run: {why}." for name, why in self.not_run.items()]
         return "\n".join(lines).rstrip() + "\n"
@@ -114,13 +109,12 @@ class Whole:
 
 
 def _cells(each: Statement) -> tuple[str, ...]:
-    says = f"{each.says} (inferred)" if each.inferred else each.says
-    printed = "" if each.printed is None else str(each.printed)
-    return (each.id, each.section, says, printed, each.ours, each.data, each.word, each.reason, each.command)
+    found = (each.ours, each.data, each.word, each.reason, each.command)
+    return (each.id, each.section, each.claimed, each.printed_words, *found)
 
 
 def _paper(outcome: Outcome) -> dict[str, Any]:
-    judged = [each.to_dict() for each in outcome.judged]
+    judged = [each.to_dict() for each in outcome.statements]
     return {
         "name": outcome.name,
         "title": outcome.title,

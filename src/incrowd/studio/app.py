@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from incrowd.errors import IncrowdError
 from incrowd.studio import pages, views
 from incrowd.studio.bench import Refusal
-from incrowd.studio.guard import Guard
+from incrowd.studio.guard import RequestGuard
 from incrowd.studio.jobs import Busy
 from incrowd.studio.session import Conflict, ReadOnly
 from incrowd.studio.state import Studio, studio_of
@@ -41,7 +41,7 @@ def build(studio: Studio) -> ASGIApp:
     )
     app.router.redirect_slashes = False
     app.state.studio = studio
-    return Guard(_touching(app, studio), studio.keys)
+    return RequestGuard(_touching(app, studio), studio.keys)
 
 
 def _touching(app: ASGIApp, studio: Studio) -> ASGIApp:

@@ -8,6 +8,8 @@ from typing import Any
 from incrowd.studio.jobs import DONE, Job
 
 ORDER = ("broken", "inconclusive", "held", "no bound")
+MOST_SHOWN = 200  # of those about which nothing is promised
+BY_CLASS = "homogeneity-"  # the attack that names the commonest value of a class
 
 
 def attacked(job: Job | None) -> dict[str, Any] | None:
@@ -54,6 +56,17 @@ def attack_rows(attacks: Sequence[Mapping[str, Any]], scale: float) -> list[dict
     )
 
 
+def gain(each: Mapping[str, Any]) -> float:
+    """How much oftener an attack is right than guessing."""
+    return float(each["attack"]["share"] - each["guess"]["share"])
+
+
+def unpromised(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Those without a bound, what gains most first, no more than a page can show."""
+    without = [each for each in attacks if each["limit"] is None]
+    return [_row(each, 1.0) for each in sorted(without, key=gain, reverse=True)[:MOST_SHOWN]]
+
+
 def _row(each: Mapping[str, Any], scale: float) -> dict[str, Any]:
     rate = each["attack"]
 
@@ -74,11 +87,11 @@ def _row(each: Mapping[str, Any], scale: float) -> dict[str, Any]:
 
 def remarks(found: Mapping[str, Any]) -> list[str]:
     """What nothing is promised about, and a publisher should know."""
-    said = []
+    said = _of_values(found["attacks"])
     for each in found["attacks"]:
         name, won, details = each["name"], each["attack"]["won"], each["details"]
         if name == "composition":
-            left = f"{won:,.0f} people ({each['attack']['share']:.1%})" if won else "nobody"
+            left = f"{won:,.0f} people ({_percent(each['attack'])})" if won else "nobody"
             said.append(f"The two releases together leave {left} fewer than {details['k']} candidates.")
         if name.startswith("composition-") and details.get("persons_with_one_value"):
             said.append(
@@ -98,3 +111,30 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
                 "though success is within the bound on average."
             )
     return said
+
+
+def _percent(rate: Mapping[str, Any]) -> str:
+    return f"{100 * rate['share']:.1f} %"
+
+
+def _of_values(attacks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What is learnt of sensitive values where nothing is promised about them: it breaks no promise."""
+    open_ = [each for each in attacks if each["name"].startswith(BY_CLASS) and each["limit"] is None]
+    if not open_:
+        return []
+    most, learnt = max(open_, key=gain), ""
+    alone = [each for each in open_ if each["details"].get("persons_with_one_value")]
+    if gain(most) > 0:
+        column, right, guess = most["name"].removeprefix(BY_CLASS), most["attack"], most["guess"]
+        learnt = (
+            f" Most is learnt of {column}: the commonest value of a person's class is right for "
+            f"{_percent(right)} of people, the commonest value of the table for {_percent(guess)}."
+        )
+    if alone:
+        worst = max(each["details"]["persons_with_one_value"] for each in alone)
+        columns = "1 sensitive column" if len(alone) == 1 else f"{len(alone):,} sensitive columns"
+        learnt += (
+            f" In {columns}, whole classes have one value, so that it is known of everybody in them (up to "
+            f"{worst:,} people); an l of 2 or more rules that out."
+        )
+    return [f"How often somebody's sensitive value can be guessed is not promised.{learnt}"] if learnt else []

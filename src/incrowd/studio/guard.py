@@ -79,7 +79,7 @@ class Turned(Exception):
         self.sentence = sentence
 
 
-class Guard:
+class RequestGuard:
     """ASGI middleware around the whole studio."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:

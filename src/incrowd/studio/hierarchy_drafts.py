@@ -25,7 +25,7 @@ _TYPED = "hierarchies as typed"
 
 
 @dataclass(frozen=True)
-class Draft:
+class HierarchyDraft:
     """A hierarchy that is looked at before it is used: the fields, the changes, and what is wrong with it."""
 
     fields: Mapping[str, Any]
@@ -76,7 +76,7 @@ async def subject_of(request: Request, studio: Studio) -> Subject:
     return Subject(name, number, keys[name], facts["described"][name], profile["kind"], **words)
 
 
-async def draft_of(studio: Studio, subject: Subject) -> Draft | None:
+async def draft_of(studio: Studio, subject: Subject) -> HierarchyDraft | None:
     """The draft of a column; after a restart from what was typed before it."""
     known, name = studio.open.drafts, f"hierarchy of {subject.name}"
     typed = _typed(studio).get(subject.name)
@@ -84,11 +84,11 @@ async def draft_of(studio: Studio, subject: Subject) -> Draft | None:
         own = forms.fields_of(subject.said)["file"]
         file = typed["file"] if typed["file"] == own or files.is_own(typed["file"]) else ""
         known[name] = await tried(studio, subject, {**typed, "file": file})
-    found: Draft | None = known.get(name)
+    found: HierarchyDraft | None = known.get(name)
     return found
 
 
-def keep_draft(studio: Studio, name: str, draft: Draft | None) -> None:
+def keep_draft(studio: Studio, name: str, draft: HierarchyDraft | None) -> None:
     """Keep a draft, in memory and in the project; None takes it away."""
     known, typed = studio.open.drafts, _typed(studio)
     if draft is None and name not in typed:
@@ -141,7 +141,7 @@ def _is_form(fields: Any) -> bool:
     )
 
 
-async def as_drafted(studio: Studio, subject: Subject, draft: Draft) -> Subject:
+async def as_drafted(studio: Studio, subject: Subject, draft: HierarchyDraft) -> Subject:
     """The column as the policy would have it with a draft."""
     text = await studio.ask("edited", **studio.policy_words(), changes=list(draft.changes))
     facts = await studio.ask("policy", text=text, folder=subject.folder)
@@ -149,13 +149,13 @@ async def as_drafted(studio: Studio, subject: Subject, draft: Draft) -> Subject:
     return replace(subject, text=text, said=facts["described"][subject.name], stamp=stamp)
 
 
-async def tried(studio: Studio, subject: Subject, fields: Mapping[str, Any]) -> Draft:
+async def tried(studio: Studio, subject: Subject, fields: Mapping[str, Any]) -> HierarchyDraft:
     """A draft of these fields, with the sentence of the builder if they do not fit."""
     try:
         changes = tuple(
             forms.changes_of(subject.key, fields, subject.kind, str(subject.said.get("type", "")))
         )
-        draft = Draft(fields, changes)
+        draft = HierarchyDraft(fields, changes)
         drafted = await as_drafted(studio, subject, draft)
         if fields["builder"] == forms.FILE:
             coverage = await studio.ask("hierarchy_coverage", of=drafted.of, file=fields["file"])
@@ -163,7 +163,7 @@ async def tried(studio: Studio, subject: Subject, fields: Mapping[str, Any]) -> 
         columns = await studio.ask("hierarchies", **drafted.words)
         return replace(draft, problem=next(o["problem"] for o in columns if o["name"] == subject.name))
     except IncrowdError as error:
-        return Draft(fields, problem=error.on_the_command_line)
+        return HierarchyDraft(fields, problem=error.on_the_command_line)
 
 
 def ladder_of(profile: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ from incrowd.studio.bench import LONGEST_LINE, pipes
 from incrowd.studio.project import Project, write_whole
 
 PATIENCE = 5.0  # seconds from an interrupt to a kill
+TOO_LITTLE = 0.05  # share of the work from which nobody can tell how long the rest takes
 RUNNING, DONE, REFUSED, CANCELLED, INTERRUPTED = "running", "done", "refused", "cancelled", "interrupted"
 
 
@@ -62,7 +63,7 @@ class Job:
     @property
     def time_left(self) -> float | None:
         """Seconds that the present step will probably take, or all steps of which `share` is done."""
-        if not self.share or not self.running:
+        if not self.share or self.share < TOO_LITTLE or not self.running:
             return None
         passed = time.time() - self.since
         return max(passed * (1 - self.share) / self.share, 0.0) if passed > 1 else None

@@ -10,6 +10,7 @@ import functools
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
+from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of
 from incrowd.studio.jobs import Job
 from incrowd.studio.state import Studio, studio_of
-from incrowd.studio.views import Handler, Step
+from incrowd.studio.views import Handler, ScreenStep
 
 THEMES = ("", "light", "dark")
 THEME_COOKIE = "incrowd_theme"
@@ -191,14 +192,14 @@ async def _outside(studio: Studio) -> dict[str, str] | None:
     return {"problem": problem}
 
 
-async def _steps(studio: Studio, screen: str) -> list[Step]:
+async def _steps(studio: Studio, screen: str) -> list[ScreenStep]:
     found = []
     for number, name, title in views.present():
         try:
             state = await views.module(name).step(studio)
         except Refusal as refusal:
             state = views.StepState(views.ATTENTION, refusal.sentence)
-        found.append(Step(number, name, title, state.state, state.hint, name == screen))
+        found.append(ScreenStep(number, name, title, state.state, state.hint, name == screen))
     return found
 
 
@@ -229,11 +230,13 @@ def templates() -> Environment:
         "number": number,
         "percent": percent,
         "tenths": tenths,
+        "fine": fine,
         "breakable": breakable,
         "kinds": kinds,
         "people": people,
         "bytes": size_words,
         "meaning": words.meaning,
+        "attack_words": words.attack_words,
         "duration": duration,
         "time_left": time_left,
     }
@@ -274,6 +277,21 @@ def tenths(share: float) -> str:
     """
     said = percent(share)
     return said if "." in said or share in (0, 1) else said.replace(" %", ".0 %")
+
+
+def fine(share: float) -> str:
+    """A share among shares that may all be small: below 1 % with two digits that count.
+
+    Examples
+    --------
+    >>> fine(0.127), fine(0.0999), fine(0.00213), fine(0.000134), fine(1e-7), fine(0)
+    ('12.7 %', '10.0 %', '0.21 %', '0.013 %', '< 0.001 %', '0 %')
+    """
+    if not 0 < share < 0.00995:
+        return tenths(share)
+    if share < 0.00001:
+        return "< 0.001 %"
+    return f"{100 * share:.{1 - floor(log10(100 * share))}f} %"
 
 
 def breakable(name: str) -> Markup:

@@ -7,37 +7,37 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from incrowd.studio.show import Shown, place, policy_python, policy_words, table_python, table_words
+from incrowd.studio.show import ShownCommand, place, policy_python, policy_words, table_python, table_words
 from incrowd.studio.state import Studio
 
 
-def verifying(studio: Studio, release: Path, with_policy: bool) -> Shown:
+def verifying(studio: Studio, release: Path, with_policy: bool) -> ShownCommand:
     """The verifier."""
     words, python = _about(studio, release, with_policy)
-    return Shown(
+    return ShownCommand(
         "Verify again",
         f"incrowd verify {words}",
         f"import incrowd as ic\nprint(ic.verify({python}))",
     )
 
 
-def attacking(studio: Studio, release: Path, asked: Mapping[str, Any]) -> Shown:
+def attacking(studio: Studio, release: Path, asked: Mapping[str, Any]) -> ShownCommand:
     """All attacks, as they were asked for."""
     words, python = _about(studio, release, bool(asked["asked"]))
     also = place(studio, Path(asked["also"])) if asked.get("also") else ""
-    return Shown(
+    return ShownCommand(
         "Attack",
         f"incrowd attack {words}{f' --also {quote(also)}' if also else ''}",
         f"import incrowd as ic\nprint(ic.attack({python}{f', also={also!r}' if also else ''}))",
     )
 
 
-def auditing(studio: Studio, published: Path, with_policy: bool, k: int) -> Shown:
+def auditing(studio: Studio, published: Path, with_policy: bool, k: int) -> ShownCommand:
     """Who fits which row, whatever tool wrote it."""
     where = place(studio, published)
     policy = f" -p {policy_words(studio)}" if with_policy else ""
     policy_too = f", {policy_python(studio)}" if with_policy else ""
-    return Shown(
+    return ShownCommand(
         "Who fits which row",
         f"incrowd audit {table_words(studio)} {quote(where)}{policy}{f' --k {k}' if k else ''}",
         f"import incrowd as ic\n"
@@ -45,18 +45,18 @@ def auditing(studio: Studio, published: Path, with_policy: bool, k: int) -> Show
     )
 
 
-def reporting(studio: Studio, release: Path, with_policy: bool) -> tuple[Shown, ...]:
+def reporting(studio: Studio, release: Path, with_policy: bool) -> tuple[ShownCommand, ...]:
     """The page for readers, and the private one."""
     words, python = _about(studio, release, with_policy)
     where = place(studio, release)
     writes = 'import incrowd as ic\nfrom pathlib import Path\nPath("{}").write_text(ic.report({}).html())'
     return (
-        Shown(
+        ShownCommand(
             "The report for readers",
             f"incrowd report {quote(where)} -o report.html",
             writes.format("report.html", repr(where)),
         ),
-        Shown(
+        ShownCommand(
             "The private report",
             f"incrowd report {words} -o private.html",
             writes.format("private.html", python),
@@ -64,10 +64,10 @@ def reporting(studio: Studio, release: Path, with_policy: bool) -> tuple[Shown, 
     )
 
 
-def querying(studio: Studio, release: Path, sql: str) -> Shown:
+def querying(studio: Studio, release: Path, sql: str) -> ShownCommand:
     """A question to the release."""
     where = place(studio, release)
-    return Shown(
+    return ShownCommand(
         "Ask",
         f"incrowd query {quote(where)} {quote(sql)}",
         f"import incrowd as ic\nprint(ic.query({where!r}, {sql!r}))",

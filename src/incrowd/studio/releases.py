@@ -26,30 +26,11 @@ MOST_FOUND = 200  # of each kind that a page lists
 MOST_FOLDERS = 2_000  # that are looked into
 DEEPEST = 5  # folders below the start folder: another project's releases are four below it
 LONGEST_MANIFEST = 1 << 24
-# What the verifier's checks look at, as docs/promise.md has them; a test compares the names.
-CHECKS = {
-    "files": "only the files that the manifest names, byte for byte",
-    "manifest": "claims exactly what the policy requires",
-    "schema": "the columns that the policy publishes, and no other",
-    "cells": "every cell can be read, and names values of the original",
-    "rows": "as many rows as there must be",
-    "private": "no sensitive or kept values that the original does not have",
-    "truth": "every row is true of the person behind it",
-    "sensitive": "the buckets are those of the rows",
-    "order": "the order of rows tells nothing",
-    "domains": "exactly what cells name",
-    "levels": "cells are of the stated level",
-    "totals": "those of the original",
-    "hierarchies": "labels lie where the hierarchy has them",
-    "means": "means are those of the classes",
-    "odds": "assignments of the stated probability exist",
-    "bytes": "manifest and datasheet are what follows from all this",
-}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}")
 
 
 @dataclass(frozen=True)
-class Published:
+class FoundRelease:
     """A release, or a table that some tool published; `own` if it is a release of the open project."""
 
     path: Path
@@ -98,28 +79,28 @@ def _files(folder: Path) -> Iterator[Path]:
 # What is there
 
 
-def releases_of(project: Project) -> list[Published]:
+def releases_of(project: Project) -> list[FoundRelease]:
     """The project's own releases, the oldest first; a stage that a crash left is none."""
     folder = project.inside("releases")
     found = [path for path in _folders(folder, 1) if _is_release(path)]
     place = f"{project.folder.name}/{folder.name}"
-    return [Published(path, f"{place}/{path.name}", own=True) for path in sorted(found, key=_written)]
+    return [FoundRelease(path, f"{place}/{path.name}", own=True) for path in sorted(found, key=_written)]
 
 
-def releases_below(start: Path, besides: Iterable[Published]) -> list[Published]:
+def releases_below(start: Path, besides: Iterable[FoundRelease]) -> list[FoundRelease]:
     """Releases in and below a folder, besides those that are known."""
     known = {each.path for each in besides}
     found = [path for path in _folders(start, DEEPEST) if _is_release(path) and path not in known]
-    return [Published(path, os.path.relpath(path, start)) for path in found[:MOST_FOUND]]
+    return [FoundRelease(path, os.path.relpath(path, start)) for path in found[:MOST_FOUND]]
 
 
-def published_tables(paths: Iterable[Path], original: Path) -> list[Published]:
+def published_tables(paths: Iterable[Path], original: Path) -> list[FoundRelease]:
     """Tables that may have been published by another tool."""
     found = [path for path in paths if path.resolve() != original.resolve()]
-    return [Published(path, path.name, is_release=False) for path in found[:MOST_FOUND]]
+    return [FoundRelease(path, path.name, is_release=False) for path in found[:MOST_FOUND]]
 
 
-def meant(key: str, known: Iterable[Published]) -> Published:
+def meant(key: str, known: Iterable[FoundRelease]) -> FoundRelease:
     """The one that a page calls so."""
     for each in known:
         if each.key == key:
@@ -161,7 +142,7 @@ def _folders(start: Path, deepest: int) -> Iterator[Path]:
 # What it says
 
 
-def manifest_of(found: Published) -> Mapping[str, Any] | None:
+def manifest_of(found: FoundRelease) -> Mapping[str, Any] | None:
     """What a release says of itself; None if it cannot be read."""
     try:
         handle = os.open(found.path / MANIFEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

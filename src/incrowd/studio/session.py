@@ -29,7 +29,7 @@ class ReadOnly(Exception):
 
 
 @dataclass(frozen=True)
-class Step:
+class PolicyStep:
     """A text that the policy had, the step before it, and what made it."""
 
     number: int
@@ -38,12 +38,12 @@ class Step:
     text: str
 
 
-class Session:
+class StudioSession:
     """The policy of a project, with its history."""
 
     def __init__(self, project: Project) -> None:
         self.project = project
-        self._steps: dict[int, Step] = {}
+        self._steps: dict[int, PolicyStep] = {}
         self._now: int | None = None
         self._next: dict[int, int] = {}
         self._load()
@@ -56,7 +56,7 @@ class Session:
         return self._now is not None
 
     @property
-    def now(self) -> Step:
+    def now(self) -> PolicyStep:
         if self._now is None:
             raise LookupError("there is no policy yet")
         return self._steps[self._now]
@@ -96,7 +96,7 @@ class Session:
             later = self._next.get(later)
         return len(set(self._steps) - reached)
 
-    def _line(self) -> list[Step]:
+    def _line(self) -> list[PolicyStep]:
         """From now back to the first."""
         line, number = [], self._now
         while number is not None:
@@ -177,7 +177,7 @@ class Session:
         if there is None:
             return
         if there:
-            self._keep(Step(self._free(), mine, OUTSIDE, there))
+            self._keep(PolicyStep(self._free(), mine, OUTSIDE, there))
         self._go(mine)
 
     def _check_writable(self) -> None:
@@ -193,14 +193,14 @@ class Session:
         return max(self._steps, default=-1) + 1
 
     def _put(self, text: str, label: str) -> None:
-        step = Step(self._free(), self._now, label, text)
+        step = PolicyStep(self._free(), self._now, label, text)
         self._keep(step)
         if self._now is not None:
             self._next[self._now] = step.number
         self._next.pop(step.number, None)
         self._go(step.number)
 
-    def _keep(self, step: Step) -> None:
+    def _keep(self, step: PolicyStep) -> None:
         said = {"parent": step.parent, "label": step.label, "text": step.text}
         write_whole(self._path(step.number), json.dumps(said, ensure_ascii=False).encode())
         self._steps[step.number] = step
@@ -225,7 +225,7 @@ class Session:
         for path in sorted(self.project.inside("history").glob("[0-9]*.json")):
             said = json.loads(path.read_bytes())
             number = int(path.stem)
-            self._steps[number] = Step(number, said["parent"], said["label"], said["text"])
+            self._steps[number] = PolicyStep(number, said["parent"], said["label"], said["text"])
         there = read_bytes(self.project.policy)
         where = read_bytes(self.project.inside("history") / "where.json")
         if where is not None and self._steps:
@@ -237,7 +237,7 @@ class Session:
         self._follow(there)
         if self._now is not None or there is None:
             return
-        first = Step(0, None, FIRST, _text(there))
+        first = PolicyStep(0, None, FIRST, _text(there))
         if self.project.read_only:
             self._steps[0], self._now = first, 0
         else:

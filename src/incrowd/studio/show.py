@@ -11,7 +11,7 @@ from incrowd.studio.state import Studio
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownCommand:
     """The same once for a terminal, once for Python; `about` says what it does."""
 
     about: str
@@ -54,18 +54,18 @@ def policy_python(studio: Studio) -> str:
     return repr(place(studio, studio.open.project.policy))
 
 
-def inspecting(studio: Studio) -> Shown:
+def inspecting(studio: Studio) -> ShownCommand:
     """The risk of the policy's quasi-identifiers."""
-    return Shown(
+    return ShownCommand(
         "The risk of this policy",
         f"incrowd inspect {table_words(studio)} -p {policy_words(studio)}",
         f"import incrowd as ic\nprint(ic.inspect({table_python(studio)}, {policy_python(studio)}).risks[0])",
     )
 
 
-def costing(studio: Studio) -> Shown:
+def costing(studio: Studio) -> ShownCommand:
     """What each quasi-identifier costs the others."""
-    return Shown(
+    return ShownCommand(
         "What each column costs",
         f"incrowd inspect {table_words(studio)} -p {policy_words(studio)} --costs",
         "import incrowd as ic\n"
@@ -73,18 +73,18 @@ def costing(studio: Studio) -> Shown:
     )
 
 
-def profiling(studio: Studio) -> Shown:
+def profiling(studio: Studio) -> ShownCommand:
     """The columns as they are, before any policy."""
-    return Shown(
+    return ShownCommand(
         "The columns as they are",
         f"incrowd inspect {table_words(studio)}",
         f"import incrowd as ic\nprint(ic.inspect({table_python(studio)}))",
     )
 
 
-def publishing(studio: Studio) -> Shown:
+def publishing(studio: Studio) -> ShownCommand:
     """The release that this policy asks for."""
-    return Shown(
+    return ShownCommand(
         "The release of this policy",
         f"incrowd publish {table_words(studio)} -p {policy_words(studio)} -o release",
         f'import incrowd as ic\nic.publish({table_python(studio)}, {policy_python(studio)}, "release")',

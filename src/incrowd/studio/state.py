@@ -19,7 +19,7 @@ from incrowd.studio.guard import Keys
 from incrowd.studio.jobs import Job, Jobs
 from incrowd.studio.links import Noted
 from incrowd.studio.project import Project, TableFile
-from incrowd.studio.session import Session
+from incrowd.studio.session import StudioSession
 
 PATIENCE = 0.3  # seconds after which a page says that something takes time
 MAX_UPLOAD = 2 << 30
@@ -41,12 +41,13 @@ class Opened:
     """The project that is open: its policy, its jobs, and what the bench found in its table."""
 
     project: Project
-    session: Session
+    session: StudioSession
     jobs: Jobs
     table: dict[str, Any] | None = None
     problem: str = ""  # why the table could not be read
     another: bool = False  # the table is not the one that the project was last used with
     reading: asyncio.Task[None] | None = None
+    step: str = ""  # how far the reading is
     drafts: dict[str, Any] = field(default_factory=dict)  # what was typed on a screen and is not chosen yet
     told: dict[str, Any] | None = None  # what few facts told when it was last counted
 
@@ -84,7 +85,7 @@ class Studio:
         return self.opened
 
     @property
-    def session(self) -> Session:
+    def session(self) -> StudioSession:
         return self.open.session
 
     @property
@@ -96,7 +97,7 @@ class Studio:
         await self.close_project()
         project = projects.opened(folder, table)
         try:
-            self.opened = Opened(project, Session(project), Jobs(project))
+            self.opened = Opened(project, StudioSession(project), Jobs(project))
         except InputError:
             project.close()
             raise
@@ -114,7 +115,9 @@ class Studio:
         project = here.project
         file = project.table
         try:
+            here.step = "reading the file"
             found = await self.bench.open_table(_words(file))
+            here.step = f"{found['rows']:,} rows are read; finding out what each column is"
             if not here.session.started and not project.read_only:
                 here.session.begin(await self.bench.ask("first_policy", name=file.name))
             elif not here.session.started:
@@ -130,6 +133,7 @@ class Studio:
     async def _counted(self, here: Opened) -> None:
         """What every screen asks first is counted while somebody waits anyway: later pages do not block."""
         await self.bench.ask("columns")
+        here.step = "counting who stands alone, over all rows"
         words = {"text": here.session.text, "folder": str(here.project.folder)}
         for question in ("near_unique", "one_column", "risk", "told"):
             with suppress(Refusal):  # a policy that does not fit is said on the pages
@@ -175,15 +179,17 @@ class Studio:
         *,
         changes: Sequence[tuple[Sequence[str], Any]] = (),
         roles: Sequence[tuple[str, str]] = (),
+        gone: Sequence[str] = (),
         reads: str = "",
     ) -> None:
         """One choice, one step of undo: keys of the policy set (None takes one out), or roles of columns.
 
-        With `reads` it is refused unless the values of that column can be read as the policy then says.
+        Columns that are `gone` are no longer named. With `reads` it is refused unless the values of that
+        column can be read as the policy then says.
         """
         async with self._editing:
             text = await self.bench.ask(
-                "edited", **self.policy_words(), changes=list(changes), roles=list(roles)
+                "edited", **self.policy_words(), changes=list(changes), roles=list(roles), gone=list(gone)
             )
             if reads:
                 folder = str(self.open.project.folder)

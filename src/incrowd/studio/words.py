@@ -113,3 +113,45 @@ METHODS: Mapping[str, str] = {
     "topdown": "parts the records around two that differ most, again and again",
     "transparent": "deals people into buckets by chance, so that re-running the program tells nothing more",
 }
+# What each attack does, for who has not read of it. Results of one attack have longer names: degree-age.
+ATTACKS: Mapping[str, str] = {
+    "order": "takes the row that stands where the person stood",
+    "degree": "picks one of the rows that a person fits",
+    "matching": "also rules out rows that only others can have",
+    "probability": "picks the row that is likeliest to be the person's",
+    "rerun": "runs the program again, and looks for the row that it makes of the person",
+    "corruption": "knows the rows of some people already, and picks one of those that are left",
+    "rows": "puts values together to records of the original",
+    "singling": "describes somebody so that nobody else fits",
+    "downcoding": "concludes from a coarse cell that finer ones did not suffice",
+    "homogeneity": "names the value that most of those have who are published alike",
+    "skewness": "names the value that has become much likelier than in the whole table",
+    "closeness": "counts people whose class differs from the table by more than t",
+    "background": "rules out values that the person does not have, and names the commonest one left",
+    "definetti": "learns from all classes how values go with quasi-identifiers",
+    "series": "compares the releases of a series with each other",
+    "suppression": "names those who fit no row, and so were left out",
+    "totals": "guesses the value behind a coarse cell by the totals",
+    "outliers": "looks for classes that only an outlier explains",
+    "density": "looks for classes that only somebody among few others explains",
+    "subspaces": "looks for outliers by a few of the columns",
+    "composition": "keeps the rows that all releases allow",
+    "equijoin": "picks one of the rows that a person of the public table fits",
+    "presence": "claims that the likelier half of the public table is in the private one",
+    "trimming": "claims those at the side of a class, since others would have been removed there",
+    "outline": "claims those who alone explain the ends of a bucket's ranges",
+    "membership": "knows who is in the private table, and picks one of them in the class",
+    "planted": "has put invented people into the public table, and discounts them",
+    "groups": "names the commonest value of the person's bucket",
+}
+
+
+def attack_words(name: str) -> str:
+    """What an attack does; of one that is not known here, nothing.
+
+    Examples
+    --------
+    >>> attack_words("homogeneity-cost")
+    'names the value that most of those have who are published alike'
+    """
+    return ATTACKS.get(name.partition("-")[0].partition(" ")[0], "")

@@ -5,17 +5,16 @@ byte or holds no quote at all. Whether a byte lies inside quotes is the parity o
 doubled quote being two. Everything is text; an empty cell is the empty text, quoted or not. Nothing is
 guessed and nothing is skipped: what breaks a rule is refused with its line number.
 
-A cell of up to 64 bytes becomes a few 64-bit words; equal cells are found by hashing the words and comparing
-them in full, so a collision costs time and never a wrong code. Cells hold no NUL, so padding with zeros
-distinguishes cells of different length. Of a large table, compiled code does the same byte by byte.
+Equal cells are found by `csv_words`; of a large table by compiled code (`csv_scan`), which cuts blocks into
+cells, too. Where that finds anything odd, the block is looked at again here, and refused with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import NoReturn
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError, option
 from incrowd.flow import Codes, Table, TextColumn
 from incrowd.kernels.compiling import compiling
-from incrowd.long_work import side_by_side
+from incrowd.long_work import side_by_side, threads
 from incrowd.tables.checked_files import (
     CELL_LIMIT,
     ROW_LIMIT,
@@ -36,14 +35,11 @@ from incrowd.tables.checked_files import (
     check_width,
     chosen,
 )
+from incrowd.tables.csv_scan import WORD, Scanned, Scanner
+from incrowd.tables.csv_words import PADDING, Offsets, Places, first_rows, numbered
 
 Needed = Callable[[Sequence[str]], Collection[str]]
 Bytes = NDArray[np.uint8]
-Places = NDArray[np.int64]
-Offsets = NDArray[np.int32]
-Words = NDArray[np.uint64]
-# Numbers the distinct cells of a buffer as they are met: (codes (n,), row where each is met first).
-_Number = Callable[[Bytes, Offsets, Offsets], "tuple[Offsets, NDArray[np.integer]]"]
 
 BLOCK = 4 * 1024 * 1024  # bytes parsed at once: the working arrays stay near the processor's cache
 WIDE_BLOCK = 32 * 1024 * 1024  # ... unless rows are so long that it would hold only a few
@@ -53,13 +49,6 @@ DELIMITERS = b",;\t|~"
 _NAMED = {ord(";"): "semicolons", ord("\t"): "tabs", ord("|"): "bars (|)", ord("~"): "tildes (~)"}
 _LF, _CR, _QUOTE = b'\n\r"'
 _BOM = b"\xef\xbb\xbf"
-PADDING = 64  # zero bytes that must follow the last cell in its buffer
-_WIDEST = 64
-_ROUNDS = 6
-_KEEP = np.array([(1 << 8 * length) - 1 for length in range(9)], dtype=np.uint64)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
-_MIX = np.uint64(0xBF58476D1CE4E5B9)
-_SHIFT = np.uint64(29)
 
 
 def read_csv(
@@ -91,7 +80,7 @@ def read_csv(
 
 
 def read_rows(
-    blocks: Iterable[Block],
+    blocks: Iterable[RowBlock],
     names: Sequence[str],
     places: Sequence[int],
     delimiter: int,
@@ -100,27 +89,74 @@ def read_rows(
     """The columns at some places of blocks without a header; those that are not `needed` stay unread."""
     unread = {place for place in places if needed is not None and names[place] not in needed}
     builders = {place: _Builder(names[place]) for place in places if place not in unread}
-    rows = 0
-    for block in blocks:
-        ends = block.row_cells(delimiter, len(names))
-        number = by_kernel if compiling.everything or rows * len(builders) >= WORTH_COMPILED else by_words
-        rows += len(ends)
-        if unread and not block.surely_sound(ends):
-            for place in places:  # what is wrong is said of the first column in which it is
-                _Builder(names[place]).take(block, *block.cells(ends, place), by_words)
-        works = [partial(_take, builder, block, ends, place, number) for place, builder in builders.items()]
-        side_by_side(works, len(ends))
+    own = {place: number for number, place in enumerate(builders)}
+    scanners: list[Scanner] = []
+    rows, waiting, problem = 0, iter(blocks), None
+    while problem is None:
+        worth = compiling.everything or rows * len(builders) >= WORTH_COMPILED
+        if worth and not scanners:
+            scanners = [Scanner(own, len(names)) for _ in range(threads())]
+        some, problem = _next(waiting, len(scanners) if worth else 1)
+        if not some:
+            break
+        works = [partial(_scanned, *each, delimiter, unread) for each in zip(some, scanners, strict=False)]
+        for block, found in zip(some, side_by_side(works) if worth else [None], strict=True):
+            if found is None:
+                rows += _read_block(block, names, places, builders, delimiter)
+                continue
+            rows += found.rows
+            for builder, cells in zip(builders.values(), found.columns, strict=True):
+                builder.take(block, *cells)
+    if problem is not None:
+        raise problem
     nothing = TextColumn(np.broadcast_to(np.zeros(1, np.int32), (rows,)), (None,))  # takes no memory
     columns = (builders[place].column() if place in builders else nothing for place in places)
     kept = tuple(names[place] for place in places)
     return Table(kept, tuple(columns), unread=frozenset(names[place] for place in unread))
 
 
-def _take(builder: _Builder, block: Block, ends: Places, place: int, number: _Number) -> None:
-    builder.take(block, *block.cells(ends, place), number)
+def _next(blocks: Iterator[RowBlock], most: int) -> tuple[list[RowBlock], Exception | None]:
+    """The next blocks; if something is wrong with one, those before it, and what it is."""
+    some: list[RowBlock] = []
+    try:
+        some.extend(islice(blocks, most))
+    except Exception as problem:
+        return some, problem
+    return some, None
 
 
-def _names(header: Block, delimiter: int) -> list[str]:
+def _scanned(block: RowBlock, scanner: Scanner, delimiter: int, unread: Collection[int]) -> Scanned | None:
+    """The cells of a block by compiled code; None if a closer look must tell what is wrong with it."""
+    if unread and not _is_utf_8(block.data):
+        return None
+    text = block.buffer[: block.content.size + WORD]
+    return scanner.scan(text, block.data.count(b"\n"), delimiter, CELL_LIMIT)
+
+
+def _read_block(
+    block: RowBlock,
+    names: Sequence[str],
+    places: Sequence[int],
+    builders: Mapping[int, _Builder],
+    delimiter: int,
+) -> int:
+    """Add the cells of a block without compiled code; how many rows it has."""
+    ends = block.row_cells(delimiter, len(names))
+    if len(builders) < len(places) and not block.surely_sound(ends):
+        for place in places:  # what is wrong is said of the first column in which it is
+            _take(_Builder(names[place]), block, ends, place)
+    works = [partial(_take, builder, block, ends, place) for place, builder in builders.items()]
+    side_by_side(works, len(ends))
+    return len(ends)
+
+
+def _take(builder: _Builder, block: RowBlock, ends: Places, place: int) -> None:
+    starts, stops = block.cells(ends, place)
+    codes, leads = numbered(first_rows(block.buffer, starts, stops))
+    builder.take(block, codes, starts[leads], stops[leads])
+
+
+def _names(header: RowBlock, delimiter: int) -> list[str]:
     width = header.cell_ends(delimiter).size
     check_width(width, header.source)
     ends = header.row_cells(delimiter, width)
@@ -144,23 +180,26 @@ class _Builder:
         self._texts: list[str] = []
         self._codes: list[Codes] = []
 
-    def take(self, block: Block, starts: Codes, ends: Codes, number: _Number) -> None:
-        """Add the cells of a block."""
-        codes, leads = number(block.buffer, starts, ends)
-        cells = block.contents(starts[leads], ends[leads])
-        known = np.fromiter(map(self._known.get, cells, repeat(-1)), np.int32, leads.size)
-        for new in np.flatnonzero(known < 0).tolist():
-            known[new] = self._code(cells[new], block, int(starts[leads[new]]))
+    def take(self, block: RowBlock, codes: Codes, starts: Offsets, ends: Offsets) -> None:
+        """Add the cells of a block: their numbers, and where each distinct one stands first."""
+        cells = block.contents(starts, ends)
+        known = np.fromiter(map(self._known.get, cells, repeat(-1)), np.int32, starts.size)
+        new = np.flatnonzero(known < 0)
+        if new.size:
+            known[new] = np.arange(len(self._texts), len(self._texts) + new.size)
+            met = [cells[place] for place in new.tolist()]
+            self._known.update(zip(met, known[new].tolist(), strict=True))
+            self._texts += self._all_decoded(met, block, starts[new])
         self._codes.append(known[codes])
 
-    def _code(self, cell: bytes, block: Block, start: int) -> int:
-        code = self._known.get(cell)
-        if code is None:
-            code = self._known[cell] = len(self._texts)
-            self._texts.append(self._decoded(cell, block, start))
-        return code
+    def _all_decoded(self, cells: list[bytes], block: RowBlock, starts: Offsets) -> list[str]:
+        """What cells say; all at once, unless one of them might have to be refused."""
+        joined = b"\0".join(cells)  # no cell has a NUL in it
+        if max(map(len, cells)) <= CELL_LIMIT and _is_utf_8(joined):
+            return joined.decode().split("\0")
+        return [self._decoded(cell, block, start) for cell, start in zip(cells, starts.tolist(), strict=True)]
 
-    def _decoded(self, cell: bytes, block: Block, start: int) -> str:
+    def _decoded(self, cell: bytes, block: RowBlock, start: int) -> str:
         if len(cell) > CELL_LIMIT:
             block.refuse(start, f"holds a cell of more than {CELL_LIMIT} bytes in column {self._name!r}")
         try:
@@ -176,7 +215,7 @@ class _Builder:
         return TextColumn(codes, tuple(self._texts))
 
 
-def blocks_of(stream: Stream, name: str) -> Iterator[Block]:
+def blocks_of(stream: Stream, name: str) -> Iterator[RowBlock]:
     """Cut a stream into blocks that end where a row ends."""
     data = stream.read(BLOCK)
     check_beginning(data, name)
@@ -185,7 +224,7 @@ def blocks_of(stream: Stream, name: str) -> Iterator[Block]:
         data = rest + data
         cut = _last_row_end(data)
         if cut:
-            yield Block(data[:cut], line, name)
+            yield RowBlock(data[:cut], line, name)
             lines = data.count(b"\n", 0, cut)
             line, size = line + lines, min(max(BLOCK, cut // lines * FEW_ROWS), WIDE_BLOCK)
         rest = data[cut:]
@@ -193,7 +232,7 @@ def blocks_of(stream: Stream, name: str) -> Iterator[Block]:
             raise TableError(_too_long(name, line))
         data = stream.read(size)
     if rest:
-        yield Block(rest + b"\n", line, name)
+        yield RowBlock(rest + b"\n", line, name)
 
 
 def _last_row_end(data: bytes) -> int:
@@ -214,7 +253,7 @@ def _too_long(name: str, line: int) -> str:
     return f"{name}: the row in line {line} is longer than {ROW_LIMIT} bytes; is a quote left open there?"
 
 
-class Block:
+class RowBlock:
     """Some whole rows of a CSV file, the last one ended by LF."""
 
     def __init__(self, data: bytes, line: int, source: str) -> None:
@@ -236,14 +275,14 @@ class Block:
         line = self.line + self.data.count(b"\n", 0, place)
         return f"{self.source}: line {line} {why}"
 
-    def split_header(self) -> tuple[Block, Block | None]:
+    def split_header(self) -> tuple[RowBlock, RowBlock | None]:
         """The first row, and the others if there are any."""
         lines = _outside(np.flatnonzero(self.content == _LF), self.quotes)
         end = int(lines[0]) + 1 if lines.size else len(self.data)
-        header = Block(self.data[:end], self.line, self.source)
+        header = RowBlock(self.data[:end], self.line, self.source)
         if end == len(self.data):
             return header, None
-        return header, Block(self.data[end:], self.line + header.data.count(b"\n"), self.source)
+        return header, RowBlock(self.data[end:], self.line + header.data.count(b"\n"), self.source)
 
     def delimiter(self) -> int:
         """The delimiter that a header uses; a header of one name may use any."""
@@ -312,7 +351,7 @@ class Block:
         cells = int(row_ends[first:].argmax()) + 1
         # a row ends where its last cell does: a quoted cell may span lines, and the row starts at the first
         start = int(ends[first - 1]) + 1 if first else 0
-        self.refuse(start, f"has {cells} cells where the header has {width}")
+        self.refuse(start, f"has {cells} cell{'' if cells == 1 else 's'} where the header has {width}")
 
     def _check_rows(self, row_ends: Places) -> None:
         starts = np.concatenate(([0], row_ends[:-1] + 1))
@@ -354,89 +393,3 @@ def _is_utf_8(data: bytes) -> bool:
         return data.isascii() or bool(data.decode())
     except UnicodeDecodeError:
         return False
-
-
-def by_kernel(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, NDArray[np.integer]]:
-    """Number cells by compiled code, which takes its time to load."""
-    from incrowd.kernels.csv_cells import number_cells
-
-    codes, leads = np.empty_like(starts), np.empty_like(starts)
-    slots = np.full(1 << (2 * starts.size - 1).bit_length(), -1, np.int32)
-    count = number_cells(buffer, starts, ends, slots, codes, leads)
-    return by_words(buffer, starts, ends) if count < 0 else (codes, leads[:count])
-
-
-def by_words(buffer: Bytes, starts: Offsets, ends: Offsets) -> tuple[Offsets, NDArray[np.integer]]:
-    """Number cells without compiled code."""
-    return numbered(first_rows(buffer, starts, ends))
-
-
-def first_rows(buffer: Bytes, starts: Offsets, ends: Offsets) -> Places:
-    """For each cell the first row that holds the same bytes: (n,) -> (n,)."""
-    widest = int((ends - starts).max(initial=0))
-    if widest > _WIDEST:
-        return _by_dictionary(
-            [buffer[a:b].tobytes() for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-        )
-    return _by_hashing(_packed(buffer, starts, ends, max(1, -(-widest // 8))))
-
-
-def _packed(buffer: Bytes, starts: Offsets, ends: Offsets, width: int) -> list[Words]:
-    """The cells as `width` words of eight bytes each, zeros after the end."""
-    windows = np.lib.stride_tricks.sliding_window_view(buffer, 8)
-    words = []
-    for offset in range(0, 8 * width, 8):
-        # a start may lie up to 64 bytes behind the last cell: that is what the padding is for
-        word = windows[starts + offset].view(np.uint64)[:, 0]
-        words.append(word & _KEEP[np.clip(ends - starts - offset, 0, 8)])
-    return words
-
-
-def _by_hashing(words: list[Words]) -> Places:
-    """First equal rows, in rounds: the first row in a slot stands for all equal to it.
-
-    Places that only share the slot go on to the next round, with another hash. Input made to collide
-    ends in a dictionary, whose hash nobody can foresee.
-    """
-    first = np.empty(words[0].size, dtype=np.int64)
-    rows = np.arange(first.size)
-    hashes = np.zeros(first.size, dtype=np.uint64)
-    for round_ in range(_ROUNDS):
-        hashes = _mixed(hashes, words)
-        found = _same_slot(hashes, 14 if round_ == 0 else rows.size.bit_length() + 1)
-        same = np.logical_and.reduce([word[found] == word for word in words])
-        first[rows[same]] = rows[found[same]]
-        if same.all():
-            return first
-        rest = ~same
-        rows, hashes, words = rows[rest], hashes[rest], [word[rest] for word in words]
-    first[rows] = rows[_by_dictionary([key.tobytes() for key in np.stack(words, axis=1)])]
-    return first
-
-
-def _mixed(hashes: Words, words: list[Words]) -> Words:
-    for word in words:
-        hashes = ((hashes ^ (hashes >> _SHIFT)) * _MIX + word) * _ODD
-        hashes ^= hashes >> np.uint64(32)
-    return hashes * _ODD
-
-
-def _same_slot(hashes: Words, bits: int) -> Places:
-    """The first row that shares each row's slot, the slot being the top bits of the hash."""
-    slots = (hashes >> np.uint64(64 - bits)).astype(np.int64)
-    first = np.empty(1 << bits, dtype=np.int64)
-    # of several rows written to one slot the last stays: backwards, that is the first
-    first[slots[::-1]] = np.arange(slots.size - 1, -1, -1)
-    return first[slots]
-
-
-def _by_dictionary(keys: list[bytes]) -> Places:
-    first: dict[bytes, int] = {}
-    return np.fromiter((first.setdefault(key, row) for row, key in enumerate(keys)), np.int64, len(keys))
-
-
-def numbered(first: Places) -> tuple[Offsets, Places]:
-    """Number the distinct cells as they are met: (codes (n,), row where each is met first)."""
-    leads = first == np.arange(first.size)
-    rank = np.cumsum(leads, dtype=np.int32) - np.int32(1)
-    return rank[first], np.flatnonzero(leads)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import numpy as np
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table
 from incrowd.kernels.compiling import compiling
+from incrowd.long_work import side_by_side, threads
 from incrowd.tables.checked_files import create
 from incrowd.tables.texts import column_of
 
@@ -72,7 +75,7 @@ def write_csv(table: Table, path: str | os.PathLike[str]) -> None:
         raise TableError(f"{path} cannot be written: {error.strerror}") from None
 
 
-def _parts(table: Table) -> Iterator[bytes]:
+def _parts(table: Table) -> Iterator[bytes | memoryview]:
     # a row that is one empty cell would be an empty line, which most readers skip
     empty = '""' if len(table.names) == 1 else ""
     yield (",".join(_quoted(protected(name), _NAME_NEEDS_QUOTES) for name in table.names) + "\n").encode()
@@ -80,8 +83,11 @@ def _parts(table: Table) -> Iterator[bytes]:
         [text if text and _AS_IT_IS.fullmatch(text) else _cell(text, empty) for text in column.texts]
         for column in table.columns
     ]
-    join = _by_kernel if compiling.everything or len(table) >= WORTH_COMPILED else _by_python
-    yield from join([column.codes for column in table.columns], cells)
+    codes = [column.codes for column in table.columns]
+    if compiling.everything or len(table) >= WORTH_COMPILED:
+        yield from _by_kernel(codes, cells)
+    else:
+        yield from _by_python(codes, cells)
 
 
 def _by_python(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[bytes]:
@@ -93,9 +99,9 @@ def _by_python(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[b
         yield ("\n".join(map(",".join, zip(*taken, strict=True))) + "\n").encode()
 
 
-def _by_kernel(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[bytes]:
+def _by_kernel(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[memoryview]:
     """The same bytes for many rows: cells are encoded once, each with the sign that follows it."""
-    from incrowd.kernels.csv_rows import join_cells
+    from incrowd.kernels.csv_rows import bytes_of_rows, join_cells
 
     ends = [","] * (len(cells) - 1) + ["\n"]
     ready = [(text + end).encode() for column, end in zip(cells, ends, strict=True) for text in column]
@@ -103,11 +109,16 @@ def _by_kernel(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[b
     starts = np.concatenate([[0], np.cumsum(size)])
     base = np.concatenate([[0], np.cumsum([len(column) for column in cells])[:-1]]).astype(np.int64)
     flat = np.frombuffer(b"".join(ready), np.uint8)
-    for start in range(0, codes[0].size, CHUNK):
+
+    def joined(start: int) -> memoryview:
         part = np.stack([column[start : start + CHUNK] for column in codes])
-        out = np.empty(int(size[part + base[:, None]].sum()), np.uint8)
+        out = np.empty(bytes_of_rows(part, base, starts), np.uint8)
         join_cells(part, base, starts, flat, out)
-        yield out.tobytes()
+        return out.data
+
+    places = iter(range(0, codes[0].size, CHUNK))
+    while some := [*islice(places, threads())]:
+        yield from side_by_side([partial(joined, start) for start in some])
 
 
 def _cell(text: str | None, empty: str) -> str:

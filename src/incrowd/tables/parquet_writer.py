@@ -23,7 +23,7 @@ _DECIMAL_DIGITS = 38
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TypedSpan:
     """How a generalised column of numbers or dates is written typed: as `name_lo` and `name_hi`.
 
     ``ends[c]`` are the ends of ``texts[c]`` of the column: equal for a single value, None where only
@@ -46,7 +46,7 @@ class Members:
     members: tuple[tuple[str, ...], ...]
 
 
-Typed = Span | Members
+Typed = TypedSpan | Members
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _parts(table: Table, name: str, typed: Typed | None) -> list[_Part]:
     return _span_parts(name, typed, column.codes)
 
 
-def _span_parts(name: str, span: Span, codes: Codes) -> list[_Part]:
+def _span_parts(name: str, span: TypedSpan, codes: Codes) -> list[_Part]:
     kind = _span_type(name, span)
     lo = [ends[0] if ends else None for ends in span.ends]
     hi = [ends[1] if ends else None for ends in span.ends]
@@ -106,7 +106,7 @@ def _rows(values: Sequence[object], codes: Codes) -> NDArray[Any]:
     return array[codes]
 
 
-def _span_type(name: str, span: Span) -> str:
+def _span_type(name: str, span: TypedSpan) -> str:
     """The plainest type that holds every end exactly."""
     texts = [end for ends in span.ends if ends for end in ends]
     if span.kind is Kind.DATE:

@@ -4,6 +4,7 @@
 order; `claims` has one module for each family of claims.
 """
 
+from incrowd.verifier.ahead import read_ahead
 from incrowd.verifier.checks import verify_rows
 from incrowd.verifier.claims.join import PublicTable
 from incrowd.verifier.claims.registry import claim_name
@@ -32,6 +33,7 @@ __all__ = [
     "Stated",
     "Witness",
     "claim_name",
+    "read_ahead",
     "rows_of",
     "verify",
     "verify_rows",

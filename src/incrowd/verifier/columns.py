@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.verifier.csv_file import NOT_CANONICAL, CellCoder, Codes, CsvGrid, CsvRows, TextNumbers, csv_text
+from incrowd.verifier.cell_coder import SPREAD, CellCoder, Codes, TextNumbers
+from incrowd.verifier.csv_file import NOT_CANONICAL, CsvGrid, CsvRows, csv_text
 from incrowd.verifier.failure import require
+from incrowd.verifier.seen_lines import SeenRows
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -103,20 +107,42 @@ class CodedColumn:
 
 
 Picks = Sequence[tuple[int, TextNumbers]]
+Each = Callable[..., Iterable[Codes]]  # `map`, or that of some threads
 
 
-def numbers_of(rows: RowSource, picks: Picks, what: str) -> list[Codes]:
+@runtime_checkable
+class Numbered(Protocol):
+    """Rows whose columns may have been numbered before."""
+
+    def numbers(self, picks: Picks, what: str, threads: int) -> list[Codes]: ...
+
+
+def numbers_of(rows: RowSource, picks: Picks, what: str, threads: int = 1) -> list[Codes]:
     """Read all rows once; for each picked column, the number of each row's text."""
+    if isinstance(rows, Numbered):
+        return rows.numbers(picks, what, threads)
     parts: list[list[Codes]] = [[np.empty(0, np.int32)] for _ in picks]
-    for block in blocks_of(rows, picks, what):
+    for block in blocks_of(rows, picks, what, threads):
         for part, codes in zip(parts, block, strict=True):
             part.append(codes)
     return [np.concatenate(part) for part in parts]
 
 
-def blocks_of(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
+def blocks_of(rows: RowSource, picks: Picks, what: str, threads: int = 1) -> Iterator[list[Codes]]:
     """Some rows at a time; for each picked column, the number of each row's text."""
-    return _csv_blocks(rows, picks, what) if isinstance(rows, CsvRows) else _blocks(rows, picks, what)
+    if isinstance(rows, SeenRows):
+        found = rows.numbered(picks, what)
+        if found is not None:
+            yield found
+            return
+        rows = rows.rows
+    if not isinstance(rows, CsvRows):
+        yield from _blocks(rows, picks, what)
+    elif threads < 2:
+        yield from _csv_blocks(rows, picks, what, map)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            yield from _csv_blocks(rows, picks, what, pool.map)
 
 
 def _blocks(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
@@ -125,7 +151,7 @@ def _blocks(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
         yield _numbered(block, picks, width, what)
 
 
-def _csv_blocks(rows: CsvRows, picks: Picks, what: str) -> Iterator[list[Codes]]:
+def _csv_blocks(rows: CsvRows, picks: Picks, what: str, each: Each) -> Iterator[list[Codes]]:
     """Plain pieces of a file are cut into cells all at once, others row by row."""
     coders = [(place, CellCoder(numbers)) for place, numbers in picks]
     width = len(rows.names)
@@ -137,7 +163,7 @@ def _csv_blocks(rows: CsvRows, picks: Picks, what: str) -> Iterator[list[Codes]]
             require(not rows.canonical or csv_text(parsed) == piece, f"{what} {NOT_CANONICAL}")
             yield _numbered(parsed, picks, width, what)
             continue
-        codes = [grid.codes(place, coder) for place, coder in coders]
+        codes = [*each(grid.codes, *zip(*coders, strict=True))] if coders else []
         if rows.canonical:
             for (place, coder), found in zip(coders, codes, strict=True):
                 require(grid.quoted_as_needed(place, coder, found), f"{what} {NOT_CANONICAL}")
@@ -165,6 +191,31 @@ def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
     return _ranked(key, size)[0]
 
 
+def combined(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:
+    """One number for each distinct combination of columns, 0..m-1 in no order that means anything.
+
+    Rows are sorted once, by numbers that combinations are mixed into; those that stand together are compared
+    column by column. Should different ones be mixed alike, they are told apart as `fold` does.
+    """
+    if math.prod(sizes) < 2**62 or not columns[0].size:
+        return fold(columns, sizes)
+    mixed = np.zeros(columns[0].size, np.uint64)
+    for codes in columns:
+        mixed += codes.astype(np.uint64)
+        mixed *= SPREAD
+        mixed ^= mixed >> np.uint64(29)
+    order = np.argsort(mixed)
+    in_order = mixed[order]
+    new = np.concatenate([[False], in_order[1:] != in_order[:-1]])
+    again = np.flatnonzero(~new)[1:]
+    this, before = order[again], order[again - 1]
+    if not all((codes[this] == codes[before]).all() for codes in columns):
+        return fold(columns, sizes)
+    found = np.empty(mixed.size, np.int64)
+    found[order] = np.cumsum(new)
+    return found
+
+
 def folded(columns: Sequence[NDArray[Any]]) -> Ints:
     """The same of columns of whole numbers from 0 on, however large."""
     return fold(columns, [int(codes.max(initial=0)) + 1 for codes in columns])
@@ -183,8 +234,12 @@ def _ranked(key: Ints, size: int) -> tuple[Ints, int]:
 
 def first_of_each(kind: NDArray[Any]) -> Ints:
     """Where each distinct number stands first, in the order of the numbers."""
-    first: Ints = np.unique(kind, return_index=True)[1]
-    return first
+    if kind.size and kind.min() >= 0 and kind.max() < FEW_KEYS * kind.size:
+        first = np.full(int(kind.max()) + 1, -1, np.int64)
+        first[kind[::-1]] = np.arange(kind.size)[::-1]  # of several the last stays: backwards, the first
+        return first[first >= 0]
+    found: Ints = np.unique(kind, return_index=True)[1]
+    return found
 
 
 def sums(place: NDArray[Any], amount: Ints, size: int) -> Ints:

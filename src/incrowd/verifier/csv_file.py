@@ -17,12 +17,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
+from incrowd.verifier.cell_coder import WORD, CellCoder, Codes
 from incrowd.verifier.failure import require
 
 BYTES_AT_ONCE = 2**21
@@ -31,19 +32,7 @@ DELIMITERS = ",;\t|~"
 LARGEST_CELL = 2**31 - 1
 MARK = "\ufeff".encode()
 QUOTE, LINE_FEED = ord('"'), ord("\n")
-WORD = 8  # bytes that fit into one number
-WORDS = (1, 2, 4, 8, 16)  # numbers that a cell may be made of; longer ones are compared as bytes
-SLOT_BITS = 16
-_SHIFTS = (0, 16)  # two slots for each cell: by its highest bits, and by others
-SPREAD = np.uint64(0x9E3779B97F4A7C15)
-
-_KEEP = np.array([(1 << (8 * length)) - 1 for length in range(WORD + 1)], np.uint64)
-
 _IN_A_CELL, _IN_A_NAME = re.compile(r'[",\r\n]'), re.compile(r'[",\r\n;\t|~]')
-_SIGNS_TO_QUOTE = re.compile(rb'[",\r\n]')
-
-Codes = NDArray[np.int32]
-Words = NDArray[np.uint64]
 
 
 class CsvRows:
@@ -219,166 +208,43 @@ def _last_line_end(text: bytes) -> int:
     return end
 
 
-class TextNumbers(Protocol):
-    """Numbers texts; what was not met before gets a number of its own."""
-
-    def __getitem__(self, text: str | None) -> int: ...
-
-    def of_all(self, texts: Sequence[str]) -> list[int]: ...
-
-
-class CellCoder:
-    """Numbers the cells of one column, remembering them in tables of slots, one for each length in words.
-
-    A cell whose two slots are taken by others is looked up in `numbers` each time: slower, never wrong.
-    """
-
-    def __init__(self, numbers: TextNumbers) -> None:
-        self.long = _Long(numbers)
-        self._known = {width: _Slots(width) for width in WORDS}
-
-    @property
-    def quoted(self) -> NDArray[np.bool_]:
-        """Which numbers are of cells that need quotes."""
-        return np.frombuffer(self.long.quoted, np.bool_)
-
-    def codes(self, words: Sequence[Words]) -> Codes:
-        """The number of each cell, given as its bytes in one or more words (the first byte lowest)."""
-        known, mixed = self._known[len(words)], _mixed(words)
-        found = known.numbers(words, mixed)
-        unknown = np.flatnonzero(found < 0)
-        for shift in _SHIFTS:
-            if unknown.size:  # one cell for each free slot is learnt, and with it all that are equal to it
-                cells, slots = [word[unknown] for word in words], _slots(mixed[unknown], shift)
-                one = known.one_of_each_free(slots)
-                chosen = [cell[one] for cell in cells]
-                known.learn(chosen, slots[one], np.array(self.long.of_all(_bytes(chosen)), np.int32))
-                found[unknown] = known.numbers(cells, mixed[unknown])
-                unknown = unknown[found[unknown] < 0]
-        if unknown.size:
-            found[unknown] = self.long.of_all(_bytes([word[unknown] for word in words]))
-        return found
-
-
-class _Slots:
-    """Cells of so many words that are known by number: each has one of its two slots, and a slot one cell."""
-
-    def __init__(self, width: int) -> None:
-        self._cell = np.zeros(1 << SLOT_BITS, np.int64)
-        self._words = np.zeros((width, 64), np.uint64)  # of each cell; the first is none, as is its number
-        self._number = np.full(64, -1, np.int32)
-        self._count = 1
-
-    def numbers(self, words: Sequence[Words], mixed: Words) -> Codes:
-        """The number of each cell; -1 if it is not known."""
-        found, same = self._in_slots(words, _slots(mixed, _SHIFTS[0]))
-        if same.all():
-            return found
-        other = np.flatnonzero(~same)
-        again, there = self._in_slots([word[other] for word in words], _slots(mixed[other], _SHIFTS[1]))
-        found[other] = np.where(there, again, np.int32(-1))
-        return found
-
-    def _in_slots(self, words: Sequence[Words], slots: NDArray[np.int64]) -> tuple[Codes, NDArray[np.bool_]]:
-        """The number of the cell in each slot (-1: none), and whether it is the cell that is looked for."""
-        cell = self._cell[slots]
-        same = self._words[0][cell] == words[0]
-        for known, word in zip(self._words[1:], words[1:], strict=True):
-            same &= known[cell] == word
-        return self._number[cell], same
-
-    def one_of_each_free(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Of those who want one slot, the last, if it is free."""
-        free = np.flatnonzero(self._cell[slots] == 0)
-        self._cell[slots[free]] = free
-        last: NDArray[np.int64] = free[self._cell[slots[free]] == free]
-        self._cell[slots[free]] = 0
-        return last
-
-    def learn(self, words: Sequence[Words], slots: NDArray[np.int64], numbers: Codes) -> None:
-        """Remember cells that want different slots, which are free."""
-        end = self._count + slots.size
-        while end > self._number.size:
-            self._words = np.concatenate([self._words, np.zeros_like(self._words)], axis=1)
-            self._number = np.concatenate([self._number, self._number])
-        self._cell[slots] = np.arange(self._count, end)
-        for known, word in zip(self._words, words, strict=True):
-            known[self._count : end] = word
-        self._number[self._count : end] = numbers
-        self._count = end
-
-
-def _mixed(words: Sequence[Words]) -> Words:
-    """One number for each cell, in which all its bits have a say."""
-    mixed = words[0] * SPREAD
-    for word in words[1:]:
-        mixed = (mixed ^ (mixed >> np.uint64(32)) ^ word) * SPREAD
-    return mixed
-
-
-def _slots(mixed: Words, shift: int) -> NDArray[np.int64]:
-    """The slot that each cell wants: some of its bits, from the highest on or further below."""
-    return ((mixed << np.uint64(shift)) >> np.uint64(64 - SLOT_BITS)).view(np.int64)
-
-
-class _Long(dict[bytes, int]):
-    """Numbers cells by their bytes, decoding each only once; ``quoted[number]`` if it needs quotes."""
-
-    def __init__(self, numbers: TextNumbers) -> None:
-        super().__init__()
-        self._numbers = numbers
-        self.quoted = bytearray()
-
-    def of_all(self, cells: Sequence[bytes]) -> list[int]:
-        """The number of each; those that are new are decoded all at once."""
-        new = [cell for cell in dict.fromkeys(cells) if cell not in self]
-        if new:
-            joined = b"\0".join(new)  # no cell has a NUL in it: such pieces are left to the csv module
-            numbers = self._numbers.of_all(joined.decode().split("\0"))
-            self.update(zip(new, numbers, strict=True))
-            self.quoted.extend(bytes(max(0, max(numbers) + 1 - len(self.quoted))))
-            if _SIGNS_TO_QUOTE.search(joined):
-                for cell, number in zip(new, numbers, strict=True):
-                    self.quoted[number] = _SIGNS_TO_QUOTE.search(cell) is not None
-        return [*map(self.__getitem__, cells)]
-
-
-def _bytes(words: Sequence[Words]) -> list[bytes]:
-    """The bytes of each cell. numpy leaves out the NULs at the end, and no cell has one."""
-    lines = np.stack(words, axis=1).astype("<u8", copy=False)
-    found: list[bytes] = lines.view(f"S{WORD * len(words)}")[:, 0].tolist()
-    return found
-
-
 class CsvGrid:
-    """The cells of some lines: `ends` (n, width) are the places of the sign after each."""
+    """The cells of some lines: `ends` (width, n) are the places of the sign after each."""
 
-    def __init__(self, data: bytes, ends: NDArray[np.int64], with_quotes: NDArray[np.bool_]) -> None:
-        self._data, self._ends, self._with_quotes = data, ends, with_quotes
-        longest = WORD * WORDS[-1]
-        self._text = np.frombuffer(data + bytes(longest), np.uint8)
+    def __init__(self, data: bytes, ends: NDArray[np.int32], with_quotes: NDArray[np.bool_]) -> None:
+        self._ends, self._with_quotes = ends, with_quotes
+        self._text = np.frombuffer(data + bytes(WORD), np.uint8)
         # Every place of the text, read as the eight bytes that start there.
-        self._words = np.ndarray((len(data) + longest - WORD + 1,), "<u8", self._text, strides=(1,))
+        self._windows = np.ndarray((len(data) + 1,), "<u8", self._text, strides=(1,))
 
     @classmethod
     def of(cls, data: bytes, delimiter: str, width: int) -> CsvGrid | None:
         """Cut lines into cells; None if that takes more than looking for delimiters outside quotes."""
-        if b"\r" in data or b"\0" in data:
+        if b"\r" in data or b"\0" in data or len(data) > LARGEST_CELL:
             return None
         text = np.frombuffer(data, np.uint8)
         cut = text == ord(delimiter)
         cut |= text == LINE_FEED
-        ends = np.flatnonzero(cut)
-        quotes = np.flatnonzero(text == QUOTE) if b'"' in data else ends[:0]
-        if quotes.size:
+        in_quotes = np.empty(0, np.int64)  # cells that are, counted from the first on
+        if b'"' not in data:
+            ends = np.flatnonzero(cut)
+        else:
+            marks = np.flatnonzero(cut | (text == QUOTE))
+            is_quote = text[marks] == QUOTE
+            places = np.flatnonzero(is_quote)
+            quotes = marks[places]
             if quotes.size % 2 or (np.diff(quotes) == 1).any() or not _around_cells(cut, quotes):
                 return None
-            first, last = np.searchsorted(ends, quotes).reshape(-1, 2).T
-            ends = np.delete(ends, _runs(first, last - first))
+            opens, inside = places[::2], np.diff(places)[::2] - 1
+            is_quote[_runs(opens + 1, inside)] = (
+                True  # what stands inside quotes ends no cell, as they do not
+            )
+            ends = marks[~is_quote]
+            in_quotes = opens - 2 * np.arange(opens.size) - (np.cumsum(inside) - inside)
         if not ends.size or ends.size % width or not _aligned(text[ends].reshape(-1, width)):
             return None
-        with_quotes = np.bincount(np.searchsorted(ends, quotes[::2]) % width, minlength=width) > 0
-        return cls(data, ends.reshape(-1, width), with_quotes)
+        with_quotes = np.bincount(in_quotes % width, minlength=width) > 0
+        return cls(data, ends.reshape(-1, width).T.astype(np.int32, order="C"), with_quotes)
 
     def quoted(self, column: int) -> NDArray[np.bool_]:
         """Which cells of a column are in quotes."""
@@ -392,42 +258,16 @@ class CsvGrid:
 
     def _starts(self, column: int) -> NDArray[np.int64]:
         """Where each cell of a column starts, at its quote if it has one."""
-        if column:
-            return self._ends[:, column - 1] + 1
-        return np.concatenate([[0], self._ends[:-1, -1] + 1])
+        starts: NDArray[np.int64] = self._ends[column - 1].astype(np.int64) + 1
+        return starts if column else np.concatenate([[0], starts[:-1]])
 
     def codes(self, column: int, coder: CellCoder) -> Codes:
         """The number of each cell of a column."""
-        starts, ends = self._starts(column), self._ends[:, column]
+        starts, ends = self._starts(column), self._ends[column].astype(np.int64)
         if self._with_quotes[column]:
             quoted = self._text[starts] == QUOTE
             starts, ends = starts + quoted, ends - quoted
-        length = ends - starts
-        longest = int(length.max())
-        if longest <= WORD:
-            return coder.codes(self._in_words(starts, length, 1))
-        found, least = np.empty(length.size, np.int32), -1
-        for width in WORDS:
-            if longest <= least:
-                break
-            some = np.flatnonzero((length > least) & (length <= WORD * width))
-            if some.size:
-                found[some] = coder.codes(self._in_words(starts[some], length[some], width))
-            least = WORD * width
-        if longest > least:
-            long = np.flatnonzero(length > least)
-            places = zip(starts[long].tolist(), ends[long].tolist(), strict=True)
-            found[long] = coder.long.of_all([self._data[start:end] for start, end in places])
-        return found
-
-    def _in_words(self, starts: NDArray[np.int64], length: NDArray[np.int64], width: int) -> list[Words]:
-        """The bytes of some cells, eight in a word, with NULs at the end."""
-        if width == 1:
-            return [self._words[starts] & _KEEP[length]]
-        return [
-            self._words[starts + at] & _KEEP[np.clip(length - at, 0, WORD)]
-            for at in range(0, WORD * width, WORD)
-        ]
+        return coder.codes(self._windows, starts, ends - starts)
 
 
 def _around_cells(cut: NDArray[np.bool_], quotes: NDArray[np.int64]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from incrowd.errors import InputError
 from incrowd.schema import FORMAT_VERSION, MANIFEST, MISSING, Claim, Role, Verdict
+from incrowd.verifier.chain import SAID
 from incrowd.verifier.checks import Checklist, ReleaseChecks
 from incrowd.verifier.claims.join import PublicTable, stated_rows
 from incrowd.verifier.claims.registry import hides_suppression
@@ -31,7 +32,6 @@ from incrowd.verifier.request import (
     Witness,
     silent,
 )
-from incrowd.verifier.series import SAID
 from incrowd.verifier.values import written
 
 CSV, PARQUET = "data.csv", "data.parquet"

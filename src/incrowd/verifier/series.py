@@ -9,21 +9,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from incrowd.schema import MANIFEST, Claim, Role, Schema
+from incrowd.schema import Claim, Role, Schema
+from incrowd.verifier.chain import LedgerChain, json_of
 from incrowd.verifier.claims.histories import Histories, ShownRelease
 from incrowd.verifier.claims.subject import BothTables, EquivalenceClasses
 from incrowd.verifier.columns import Ints, Numbering, Restoring, RowSource, as_is, numbers_of
 from incrowd.verifier.csv_file import CsvRows
-from incrowd.verifier.digests import fingerprint
-from incrowd.verifier.failure import CheckFailed, require
+from incrowd.verifier.failure import require
 from incrowd.verifier.request import (
     EarlierRelease,
     Expected,
@@ -32,15 +31,13 @@ from incrowd.verifier.request import (
     Verification,
     silent,
 )
+from incrowd.verifier.seen_lines import LinesOfFiles, SeenRows
 from incrowd.verifier.tables import read
 from incrowd.verifier.truth import record_of_each_row
 
-LEDGER, SUCCESSOR, LINKS = "ledger.json", "successor.json", "links.json"
-EFFECTIVE, PEOPLE = "effective.csv", "people.csv"
-FILES = {EFFECTIVE, LINKS, PEOPLE, "schema.json"}
+EFFECTIVE, PEOPLE, LINKS = "effective.csv", "people.csv", "links.json"
+CSV_FILES = frozenset({EFFECTIVE, LINKS, PEOPLE, "schema.json"})
 VALUES = "values.csv"  # only where l is promised
-HEAD = {"format", "version", "series", "number", "key", "k", "l", "manifest", "parent", "files"}
-SAID = ("id", "number", "parent", "waiting", "lingering", "withheld", "oldest")
 NONE = -1
 
 
@@ -63,8 +60,11 @@ class SeriesChecks:
         self._history, self._schema, self._stated = history, schema, stated
         self._places = [(each.folder, each.audit) for each in history.earlier]
         self._places.append((history.release, history.audit))
+        self._chain = LedgerChain(self._places, history.staged, CSV_FILES, VALUES)
         self._people, self._texts = Numbering(), {c.name: Numbering() for c in schema.published}
         self._key = b""
+        self._seen: dict[tuple[str, ...], LinesOfFiles] = {}  # most lines stand in many releases
+        self._files: dict[Path, SeenRows] = {}
         self._ledgers: list[_Ledger] = []
 
     @property
@@ -72,57 +72,10 @@ class SeriesChecks:
         """That of the last release."""
         return len(self._places) - 1
 
-    # chain
-
     def chain(self) -> str:
-        heads = [_json(audit / LEDGER) for _, audit in self._places]
-        for number, (head, (folder, audit)) in enumerate(zip(heads, self._places, strict=True)):
-            require(set(head) == HEAD, "a ledger is not that of a series")
-            require(
-                type(head["number"]) is int and head["number"] == number,
-                "a release of the series is left out",
-            )
-            same = all(head[key] == heads[0][key] for key in ("series", "key", "k", "l"))
-            require(same, "a ledger is of another series")
-            own = head["manifest"] == _digest(folder / MANIFEST)
-            require(own, "a ledger does not belong to the release beside it")
-            _check_files(head["files"], audit, self._values_are_kept(head))
-            self._check_parent(number, head)
-            self._check_manifest(number, head, folder)
-        try:
-            self._key = bytes.fromhex(heads[0]["key"])
-        except (TypeError, ValueError):
-            raise CheckFailed("the key of the series cannot be read") from None
-        return f"{len(heads)} releases"
-
-    def _values_are_kept(self, head: Mapping[str, Any]) -> bool:
-        return type(head["l"]) is int and head["l"] > 1
-
-    def _check_parent(self, number: int, head: Mapping[str, Any]) -> None:
-        if not number:
-            require(head["parent"] is None, "the first release of the series is left out")
-            return
-        folder, audit = self._places[number - 1]
-        manifest = _digest(self._places[number][0] / MANIFEST)
-        parent = {
-            "folder": Path(folder).name,
-            "manifest": _digest(folder / MANIFEST),
-            "ledger": _digest(audit / LEDGER),
-        }
-        require(head["parent"] == parent, "a release does not follow the one before it")
-        marked = (audit / SUCCESSOR).exists()
-        coming = self._history.staged and number == self._number
-        require(marked != coming, "a release of the series has another successor, or no mark of its own")
-        if marked:
-            other = _json(audit / SUCCESSOR).get("manifest") != manifest
-            require(not other, "the chain is forked: a release has another successor")
-
-    def _check_manifest(self, number: int, head: Mapping[str, Any], folder: Path) -> None:
-        said = _json(folder / MANIFEST).get("series")
-        parent = None if head["parent"] is None else head["parent"]["manifest"]
-        wanted = {"id": head["series"], "number": number, "parent": parent}
-        same = isinstance(said, dict) and tuple(said) == SAID and {key: said[key] for key in wanted} == wanted
-        require(same, "a manifest says another series, number or parent than its ledger")
+        head = self._chain.check()
+        self._key = self._chain.key(head)
+        return f"{len(self._places)} releases"
 
     # effective
 
@@ -147,9 +100,9 @@ class SeriesChecks:
         return f"{counts['lingering']} lingering, {counts['waiting']} waiting, {counts['withheld']} withheld"
 
     def _read(self, audit: Path) -> _Ledger:
-        rows = CsvRows(audit / EFFECTIVE, delimiter=",")
+        rows = self._kept(audit / EFFECTIVE)
         person, *cells = self._columns(rows, self._entity, self._people, "the effective table")
-        people = CsvRows(audit / PEOPLE, delimiter=",")
+        people = self._kept(audit / PEOPLE)
         names = ("person", "cohort", "as_of", "erased")
         places = [list(people.names).index(name) for name in names]
         numbers: list[Numbering] = [Numbering() for _ in names[1:]]
@@ -169,6 +122,16 @@ class SeriesChecks:
         return _Ledger(
             at, cells, cohort[at], date[at], who.astype(np.int64), who[of[2] != 0].astype(np.int64)
         )
+
+    def _kept(self, path: Path, canonical: bool = False) -> SeenRows:
+        """A file of a release or ledger, whose lines may stand in those of others."""
+        if path not in self._files:
+            rows = CsvRows(path, delimiter=",", canonical=canonical)
+            names = (path.name, *rows.names)
+            if names not in self._seen:
+                self._seen[names] = LinesOfFiles(rows.names, apart=path.name == PEOPLE)
+            self._files[path] = SeenRows(rows, self._seen[names])
+        return self._files[path]
 
     @property
     def _entity(self) -> str:
@@ -243,18 +206,14 @@ class SeriesChecks:
         last = self._ledgers[-1]
         rows = tables.coded.record_private.size == last.person.size
         require(rows, "the release was not made from the effective table of its ledger")
-        shown.append(ShownRelease(classes, last.person[match], last.date[match]))
+        shown.append(ShownRelease(classes, last.person[match], last.date[match], last.cohort[match]))
         return Histories(len(self._people), shown)
 
     def _earlier(self, each: EarlierRelease, ledger: _Ledger, claims: Sequence[Claim]) -> ShownRelease:
         """The rows of an earlier release, each with a record of its effective table that it may describe."""
-        original = CsvRows(each.audit / EFFECTIVE, delimiter=",")
+        original = self._kept(each.audit / EFFECTIVE)
         protected = each.rows is None
-        rows = (
-            CsvRows(each.folder / "data.csv", delimiter=",", canonical=True)
-            if each.rows is None
-            else each.rows
-        )
+        rows = self._kept(each.folder / "data.csv", canonical=True) if each.rows is None else each.rows
         published = PublishedTables(rows, protected=protected, canonical=True)
         request = Verification(original, published, Expected(each.schema, claims))
         tables = read(request, silent)
@@ -263,7 +222,7 @@ class SeriesChecks:
         match = record_of_each_row(tables.coded, _links(each.audit))
         row_class = tables.coded.row_class
         classes = EquivalenceClasses(each.schema, row_class, np.bincount(row_class), tables.sensitive)
-        return ShownRelease(classes, ledger.person[match], ledger.date[match])
+        return ShownRelease(classes, ledger.person[match], ledger.date[match], ledger.cohort[match])
 
 
 def _check_dates(ledger: _Ledger, number: int) -> None:
@@ -297,32 +256,9 @@ def _check_repeated(ledger: _Ledger, old: Any, before: _Ledger) -> None:
     require(one and whole, "a repeated class has more or fewer people than in the release before")
 
 
-def _check_files(files: Any, audit: Path, values: bool) -> None:
-    wanted = FILES | ({VALUES} if values else set())
-    require(isinstance(files, dict) and set(files) == wanted, "a ledger does not have exactly its files")
-    changed = [name for name in sorted(wanted) if files[name] != _digest(audit / name)]
-    require(not changed, "a ledger was changed")
-
-
 def _links(audit: Path) -> Ints | None:
     try:
-        found = np.array(_json(audit / LINKS)["record_of_each_row"])
+        found = np.array(json_of(audit / LINKS)["record_of_each_row"])
     except (KeyError, ValueError, TypeError, OverflowError):
         return None
     return found if found.ndim == 1 and found.dtype == np.int64 else None
-
-
-def _digest(path: Path) -> str:
-    require(path.is_file(), f"{path.name} of a release or ledger is lost")
-    return str(fingerprint(path)["sha256"])
-
-
-def _json(path: Path) -> dict[str, Any]:
-    require(path.is_file(), f"{path.name} of a release or ledger is lost")
-    try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
-        raise CheckFailed(f"{path.name} of a release or ledger cannot be read")
-    return said

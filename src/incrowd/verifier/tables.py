@@ -9,6 +9,7 @@ from threading import Thread
 import numpy as np
 
 from incrowd.schema import Role
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.claims.buckets import GROUP, OriginalValues
 from incrowd.verifier.claims.join import COUNTS, JoinedPeople, PrivateCounts, PublicTable, read_people
 from incrowd.verifier.claims.subject import BothTables
@@ -19,17 +20,17 @@ from incrowd.verifier.columns import (
     Restoring,
     RowSource,
     as_is,
+    combined,
     first_of_each,
     fold,
     numbers_of,
     text_ranks,
 )
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import require
 from incrowd.verifier.hierarchies import check_built
 from incrowd.verifier.request import MEAN, Progress, Verification
-from incrowd.verifier.truth import CodedTables
+from incrowd.verifier.truth import CodedTables, are_different
 
 NO_CELL = "["  # no cell is written so, hence a generalized cell that is NULL is refused like a malformed one
 
@@ -71,7 +72,7 @@ def _read_both(records: _TableReader, rows: _TableReader, threads: int, progress
 
     def read_rows() -> None:
         try:
-            rows.read()
+            rows.read(threads)
         except BaseException as problem:
             wrong.append(problem)
 
@@ -161,12 +162,26 @@ def _private(
 ) -> tuple[Ints, Ints]:
     """One number for each private part, the same in both tables for the same texts."""
     names = [c.name for c in request.private]
-    both = [np.concatenate([records.found[name].codes, rows.found[name].codes]) for name in names]
-    sizes = [len(rows.found[name].texts) for name in names]
     if not names:
-        both, sizes = [np.zeros(size + len(rows), np.int32)], [1]
-    part = fold(both, sizes)
+        return np.zeros(size, np.int64), np.zeros(len(rows), np.int64)
+    sizes = [len(rows.found[name].texts) for name in names]
+    of_records, of_rows = ([table.found[name].codes for name in names] for table in (records, rows))
+    links = request.witness.links
+    if links is not None and len(rows) == size and _fit(links, of_records, of_rows):
+        shown = combined(of_rows, sizes)
+        own = np.empty_like(shown)
+        own[links] = shown
+        return own, shown
+    part = combined([np.concatenate(both) for both in zip(of_records, of_rows, strict=True)], sizes)
     return part[:size], part[size:]
+
+
+def _fit(links: Ints, of_records: Sequence[Codes], of_rows: Sequence[Codes]) -> bool:
+    """Do links give each row a record of its own with the same codes, and every record a row?"""
+    size = of_rows[0].size
+    if of_records[0].size != size or not are_different(links, size, size):
+        return False
+    return all((own[links] == shown).all() for own, shown in zip(of_records, of_rows, strict=True))
 
 
 def _in_order(column: CodedColumn) -> CodedColumn:
@@ -195,9 +210,9 @@ class _TableReader:
     def want(self, columns: Mapping[str, Numbering | Restoring]) -> None:
         self._wanted.update(columns)
 
-    def read(self) -> None:
+    def read(self, threads: int = 1) -> None:
         picks = [(self._place[name], numbers) for name, numbers in self._wanted.items()]
-        codes = numbers_of(self._rows, picks, self._what)
+        codes = numbers_of(self._rows, picks, self._what, threads)
         for (name, numbers), column in zip(self._wanted.items(), codes, strict=True):
             met = numbers.numbers if isinstance(numbers, Restoring) else numbers
             self.found[name] = CodedColumn(column, list(met))

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import EVERYTHING, Claim, Column, Shape
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.claims.subject import BothTables
 from incrowd.verifier.columns import Ints, RowSource, sums
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed, require
 

@@ -124,12 +124,17 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
 def fits(tables: CodedTables, links: Ints) -> bool:
     """Do the links give every row a record of its own that it may describe?"""
     rows, records = tables.row_private.size, tables.record_private.size
-    if links.shape != (rows,) or links.dtype.kind != "i":
-        return False
-    if rows and not (links.min() >= 0 and links.max() < records and np.bincount(links).max() == 1):
+    if not are_different(links, rows, records):
         return False
     same = tables.record_private[links] == tables.row_private
     return bool(same.all() and tables.consistent(np.arange(rows), links).all())
+
+
+def are_different(links: Ints, rows: int, records: int) -> bool:
+    """Do links give so many rows different ones of so many records?"""
+    if links.shape != (rows,) or links.dtype.kind != "i":
+        return False
+    return not rows or bool(links.min() >= 0 and links.max() < records and np.bincount(links).max() == 1)
 
 
 def _record_of_each_row_by_counting(tables: CodedTables, tree: ClassTree) -> Ints | None:

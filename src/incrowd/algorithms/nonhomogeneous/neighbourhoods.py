@@ -125,7 +125,7 @@ def widened(data: Microdata, neighbourhoods: Neighbourhoods, k: int, measure: st
     return joined_by(neighbourhoods, rows.record[pairs[:, 0]], pairs[:, 1])
 
 
-def rows_over(space: RecordTree, neighbourhoods: Neighbourhoods, plain: Priced) -> one_k.Rows:
+def rows_over(space: RecordTree, neighbourhoods: Neighbourhoods, plain: Priced) -> one_k.OwnRows:
     """The row of each record, sorted by the point that is the record."""
     n, d = space.table.codes.shape
     record = np.argsort(space.ids, kind="stable")
@@ -143,7 +143,7 @@ def rows_over(space: RecordTree, neighbourhoods: Neighbourhoods, plain: Priced) 
     parent[left[inner]] = parent[left[inner] + 1] = inner
     leaves = leaves[np.argsort(space.tree.first[leaves], kind="stable")]
     leaf = np.repeat(leaves, space.tree.last[leaves] - space.tree.first[leaves])  # of each point
-    return one_k.Rows(
+    return one_k.OwnRows(
         groups=groups,
         plain=plain_cost,
         record=record,
@@ -197,7 +197,7 @@ def global_neighbourhoods(
     return joined_by(neighbourhoods, rows.record[pairs[:, 0]], rows.record[pairs[:, 1]])
 
 
-def _web(space: RecordTree, rows: one_k.Rows, plain: Priced) -> global_1k.Web:
+def _web(space: RecordTree, rows: one_k.OwnRows, plain: Priced) -> global_1k.Web:
     """The graph of distinct records, with its components."""
     m, n = space.points.size.size, rows.record.size
     ends = np.empty(n + 1, np.int64)

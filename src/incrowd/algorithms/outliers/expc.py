@@ -27,7 +27,7 @@ COMPONENTS = ("global outliers", "local outliers", "expansion", "residues")
 
 
 @dataclass(frozen=True, eq=False)
-class Grouping:
+class OutlierGrouping:
     """What an approach made of a table: records by their numbers, and what each component took.
 
     That is processor seconds, and checks: how often it was asked whether a point is an outlier (`asked`), and
@@ -117,7 +117,9 @@ class Expanding(Algorithm):
         need_enough(data, self.k)
         return Partition(self.grouping(data, guards, progress).labels)
 
-    def grouping(self, data: Microdata, guards: tuple[Guard, ...], progress: Progress = silent) -> Grouping:
+    def grouping(
+        self, data: Microdata, guards: tuple[Guard, ...], progress: Progress = silent
+    ) -> OutlierGrouping:
         """The same with all that became of records on the way."""
         run = _ExpansionRun(self, data, guards, progress)
         self._expand(run)
@@ -243,7 +245,7 @@ class _ExpansionRun:
         self._timed("expansion", start)
         self._checked("expansion")
 
-    def finished(self) -> Grouping:
+    def finished(self) -> OutlierGrouping:
         """Step 3: everybody who is left over."""
         start = process_time()
         groups = MergingGroups(self.growth, records_by_label(self.growth.labels))
@@ -254,7 +256,7 @@ class _ExpansionRun:
         self._timed("residues", start)
         self._checked("residues")
         asked, counted = ({c: int(both[i]) for c, both in self.checks.items()} for i in range(2))
-        return Grouping(
+        return OutlierGrouping(
             groups=tuple(np.sort(rows) for rows in groups.members.values()),
             suppressed=np.array(suppressed, np.int64),
             removed=np.flatnonzero(self.removed),

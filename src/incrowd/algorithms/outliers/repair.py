@@ -17,7 +17,7 @@ from incrowd.long_work import Progress
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:
-    from incrowd.distance_outliers import Cell
+    from incrowd.distance_outliers import CellPlaces
 
 TRIES = 32  # groups that a record is tried with in a repair
 MERGES = 8  # groups that one is merged with: each of so many, then all of them together
@@ -262,7 +262,7 @@ class _Slabs:
             found = [closing.over(_said(data.attributes[j], codes, level)) for codes in each]
             self.cells.append(dict(zip(np.unique(here).tolist(), found, strict=True)))
 
-    def of(self, record: int) -> tuple[Cell, ...]:
+    def of(self, record: int) -> tuple[CellPlaces, ...]:
         """The cells of a record's row."""
         return tuple(cells[int(self.slabs[record, j])] for j, cells in enumerate(self.cells))
 

@@ -95,7 +95,7 @@ class Cells(Algorithm):
         for rows in _runs(labels, size):
             some = replace(table, codes=np.ascontiguousarray(table.codes[rows]))
             best = np.unique(labels[rows], return_inverse=True)[1].reshape(-1).astype(np.int32)
-            block = Block(self.k, some, lattice, guards, rows, cost_of(best, some) / rows.size, per_seed)
+            block = PointBlock(self.k, some, lattice, guards, rows, cost_of(best, some) / rows.size, per_seed)
             found = block.filled(deadline, part_of(progress, done / n, rows.size / n))
             if found is not None and cost_of(found, some) < cost_of(best, some):
                 best = found
@@ -124,7 +124,7 @@ def _runs(labels: Labels, size: int) -> list[Labels]:
     return records_of((np.cumsum(np.bincount(labels)) - 1) // size, labels)
 
 
-class Block:
+class PointBlock:
     """Some of the records as points with weights, and the class of each point so far, -1 while it is free."""
 
     def __init__(
@@ -216,7 +216,7 @@ class _Within:
 class Search(ABC):
     """Finds cells around the free points of a block, the cheapest first."""
 
-    block: Block
+    block: PointBlock
 
     @abstractmethod
     def cheapest(self) -> tuple[int, Points]:
@@ -234,7 +234,7 @@ class Search(ABC):
 class LevelCells(Search):
     """Looks for the cheapest cell among all vectors of levels."""
 
-    def __init__(self, block: Block, lattice: cells.Lattice) -> None:
+    def __init__(self, block: PointBlock, lattice: cells.Lattice) -> None:
         m, d = block.free.points.shape
         vectors = int(np.prod(lattice.levels))
         self.block, self.lattice = block, lattice
@@ -270,7 +270,7 @@ class LevelCells(Search):
 class GrownCells(Search):
     """Grows cells by what makes them dearer by the least; of large classes not every point is a seed."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: PointBlock) -> None:
         m = len(block.free.points)
         points = replace(block.table, codes=block.free.points)
         none = replace(points, codes=points.codes[:0])
@@ -282,7 +282,7 @@ class GrownCells(Search):
         self.waiting = queue.queue_of(m)
         self.waiting.who[:] = np.arange(m) * self.step
         self.waiting.size[0] = -(-m // self.step)
-        self.room = grow_cells.Growth(
+        self.room = grow_cells.GrowingCells(
             each=groups_of(np.arange(m), points),
             chunks=chunks,
             kept=groups_of(np.zeros(0, np.int64), none, m),

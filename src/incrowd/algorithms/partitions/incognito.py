@@ -1,51 +1,34 @@
 """Incognito: every column at one level of its hierarchy for all records, and of all such recodings the best.
 
-Level vectors form a lattice. Whether a vector leaves few enough records in small classes is monotone: lifting
-a column only merges classes, and who is in a class of k stays in one. So what lies above a vector that is
-good is good, and what lies below one that is not is not.
+Level vectors form a lattice. They are taken in the order of what they cost at least, and of most it is never
+asked whether they are good: they could not cost less than the best that was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm, prod
+from math import lcm
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.base import OUTLIERS, Algorithm, need_enough
-from incrowd.algorithms.partitions.levels import Counts, Frequencies, Node, Rolls
+from incrowd.algorithms.partitions.lattice import Explored, Flags, LatticeSearch
+from incrowd.algorithms.partitions.levels import Counts, LevelFrequencies, Node, Rolls
 from incrowd.algorithms.partitions.rollups import RollUps
-from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Series, Share, exact, register
+from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Share, WholeNumbers, exact, register
 from incrowd.errors import Infeasible, PolicyError
 from incrowd.flow import Codes, Microdata, Partition
 from incrowd.long_work import Progress, silent
 from incrowd.schema import Shape
 
+AT_ONCE = 4096  # vectors that are numbered together
 MEASURES = ("loss", "discernibility", "classes", "height")
-MOST_NODES = 1_000_000
 
-Flags = NDArray[np.bool_]
 Value = Fraction | int
-
-
-@dataclass(frozen=True, slots=True)
-class Explored:
-    """The lattice of a table: which level vectors are k-anonymous.
-
-    ``heights`` are the highest levels, ``anonymous`` all vectors that keep k in lexicographic order,
-    ``minimal`` those that lie above no other of them, ``nodes`` how many vectors there are, and ``checked``
-    of how many classes were counted.
-    """
-
-    heights: Node
-    anonymous: tuple[Node, ...]
-    minimal: tuple[Node, ...]
-    nodes: int
-    checked: int
 
 
 def anonymous_levels(
@@ -65,7 +48,7 @@ def anonymous_levels(
     """
     recipe = Incognito(k, max_suppression=max_suppression)
     need_enough(data, k)
-    return _LatticeSearch(RollUps(Rolls(data)), k, recipe.budget(len(data))).explored(progress)
+    return LatticeSearch(RollUps(Rolls(data)), k, recipe.budget(len(data))).explored(progress)
 
 
 @register("algorithm", "incognito")
@@ -102,12 +85,12 @@ class Incognito(Algorithm):
         "k": Limit(1),
         "measure": Choice(MEASURES),
         "max_suppression": Share(Fraction(0), Fraction(1), low_included=True),
-        "levels": Series(0),
+        "levels": WholeNumbers(0),
     }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "levels", Series.read(self.levels))
+        object.__setattr__(self, "levels", WholeNumbers.read(self.levels))
 
     def budget(self, records: int) -> int:
         """How many records may be left out."""
@@ -140,10 +123,7 @@ class Incognito(Algorithm):
         return classes, self.levels
 
     def _searched(self, vectors: _LevelVectors, progress: Progress) -> tuple[_LevelClasses, Node]:
-        explored = _LatticeSearch(vectors.sets, self.k, vectors.budget).explored(progress)
-        # Without anyone left out and without guards every measure is monotone: then the best is minimal.
-        free = not vectors.budget and not vectors.guards
-        found = _best(vectors, explored.minimal if free else explored.anonymous, self.measure)
+        found = _LeastCost(vectors, self.measure).found(progress)
         if found is None:
             raise Infeasible(f"even with every column at its highest level {self._too_many(vectors)}")
         return found
@@ -155,95 +135,11 @@ class Incognito(Algorithm):
         )
 
 
-class _LatticeSearch:
-    """Chains of vectors, each lifted from the one before, are searched by halves.
-
-    What lies above a good vector is good, and what lies below a bad one is bad: neither is counted. A vector
-    of fewer columns is one of all columns with the others at their highest level, so it needs no search of
-    its own.
-    """
-
-    def __init__(self, sets: RollUps, k: int, budget: int) -> None:
-        self.sets, self.k, self.budget = sets, k, budget
-        self.records = sets.rolls.records
-        self.shape = tuple(ladder.height + 1 for ladder in sets.rolls.ladders)
-        self.checked = 0
-        if prod(self.shape) > MOST_NODES:
-            raise PolicyError(
-                f"there are {prod(self.shape)} ways to choose a level for each of {len(self.shape)} columns, "
-                f"more than {MOST_NODES}; give hierarchies with fewer levels, or name the levels"
-            )
-        self.unknown, self.good = np.ones(self.shape, np.bool_), np.zeros(self.shape, np.bool_)
-
-    def explored(self, progress: Progress) -> Explored:
-        vectors = np.argwhere(self.unknown)
-        for node in map(tuple, vectors[np.argsort(vectors.sum(axis=1), kind="stable")].tolist()):
-            if self.unknown[node]:
-                self._halve(self._chain(node))
-                progress(1 - np.count_nonzero(self.unknown) / self.unknown.size)
-        return Explored(
-            tuple(length - 1 for length in self.shape),
-            _nodes(self.good),
-            _nodes(_lowest(self.good)),
-            self.good.size,
-            self.checked,
-        )
-
-    def _chain(self, node: Node) -> list[Node]:
-        """Vectors from this one upwards, as long as one is unknown; the column that is lowest is lifted."""
-        chain = [node]
-        while True:
-            above = [
-                (level / (length - 1), j)
-                for j, (level, length) in enumerate(zip(node, self.shape, strict=True))
-                if level + 1 < length and self.unknown[(*node[:j], level + 1, *node[j + 1 :])]
-            ]
-            if not above:
-                return chain
-            j = min(above)[1]
-            node = (*node[:j], node[j] + 1, *node[j + 1 :])
-            chain.append(node)
-
-    def _halve(self, chain: list[Node]) -> None:
-        """Find the lowest good vector of a chain, and what follows from it and from those below."""
-        low, high = 0, len(chain)
-        while low < high:
-            middle = (low + high) // 2
-            if self._is_good(chain[middle]):
-                above = tuple(slice(level, None) for level in chain[middle])
-                self.good[above], self.unknown[above], high = True, False, middle
-            else:
-                below = tuple(slice(None, level + 1) for level in chain[middle])
-                self.unknown[below], low = False, middle + 1
-
-    def _is_good(self, node: Node) -> bool:
-        self.checked += 1
-        weights = self.sets.make(node).weights
-        small = int(weights[weights < self.k].sum())
-        return small <= self.budget and small < self.records
-
-
-def _nodes(flags: Flags) -> tuple[Node, ...]:
-    return tuple(map(tuple, np.argwhere(flags).tolist()))
-
-
-def _lowest(flags: Flags) -> Flags:
-    """Those that are set and have none set just below; what is set is closed upwards."""
-    lowest = flags.copy()
-    for axis in range(flags.ndim):
-        above = [slice(None)] * flags.ndim
-        above[axis] = slice(1, None)
-        under = [slice(None)] * flags.ndim
-        under[axis] = slice(None, -1)
-        lowest[tuple(above)] &= ~flags[tuple(under)]
-    return lowest
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class _LevelClasses:
     """The classes of a level vector with their sizes, and which of them have rows."""
 
-    made: Frequencies
+    made: LevelFrequencies
     kept: Flags
 
     @property
@@ -258,7 +154,7 @@ class _LevelVectors:
         self.rolls, self.k, self.budget, self.guards = rolls, k, budget, guards
         self.sets = RollUps(rolls)
 
-    def of(self, node: Node) -> tuple[Frequencies, Codes]:
+    def of(self, node: Node) -> tuple[LevelFrequencies, Codes]:
         """The frequency set of a vector, and the class of each distinct record."""
         return self.rolls.rolled(self.rolls.distinct, self.rolls.distinct.columns, node)
 
@@ -288,23 +184,47 @@ class _LevelVectors:
             yield order[(ends[number - 1] if number else 0) : ends[number]], number
 
 
-def _best(vectors: _LevelVectors, nodes: Sequence[Node], measure: str) -> tuple[_LevelClasses, Node] | None:
+class _LeastCost:
     """The allowed vector of least measure; of equal ones that of the smaller sum, then the earlier in order.
 
-    Vectors are tried in the order of what they cost at least, until none that is left can cost less.
+    Vectors are taken in the order of what they cost at least, until none that is left can cost less than the
+    best; whether those are good is not asked. Without anyone left out and without guards every measure is
+    monotone: then the best lies above no other good one.
     """
-    cost = _Cost(vectors, measure)
-    best: tuple[Value, int, Node] | None = None
-    found = None
-    for floor, height, node in sorted((cost.floor(node), sum(node), node) for node in nodes):
-        if best is not None and (floor, height, node) > best:
-            break
-        classes = vectors.classes(node)
-        if classes is not None:
-            this = (cost.of(classes, node), height, node)
-            if best is None or this < best:
-                best, found = this, (classes, node)
-    return found
+
+    def __init__(self, vectors: _LevelVectors, measure: str) -> None:
+        self.vectors, self.cost = vectors, _Cost(vectors, measure)
+        self.search = LatticeSearch(vectors.sets, vectors.k, vectors.budget)
+        self.floors = self.cost.floors_of_all()
+        self.monotone = not vectors.budget and not vectors.guards
+
+    def found(self, progress: Progress) -> tuple[_LevelClasses, Node] | None:
+        search = self.search
+        best: tuple[Value, int, Node] | None = None
+        of_best = None
+        for node in self._in_order():
+            if best is not None and (self.floors[node], sum(node), node) > best:
+                break
+            if search.unknown[node]:
+                search.settle(node)
+                progress(search.share())
+            if not search.good[node] or (self.monotone and not search.is_minimal(node)):
+                continue
+            classes = self.vectors.classes(node)
+            if classes is not None:
+                this = (self.cost.of(classes, node), sum(node), node)
+                if best is None or this < best:
+                    best, of_best = this, (classes, node)
+        return of_best
+
+    def _in_order(self) -> Iterator[Node]:
+        """All vectors by what they cost at least, then by their sums, then as they are numbered."""
+        shape = self.floors.shape
+        order = np.argsort(np.indices(shape).sum(axis=0), axis=None, kind="stable")
+        order = order[np.argsort(self.floors.ravel()[order], kind="stable")]
+        for start in range(0, order.size, AT_ONCE):
+            places = np.unravel_index(order[start : start + AT_ONCE], shape)
+            yield from zip(*(place.tolist() for place in places), strict=True)
 
 
 class _Cost:
@@ -317,7 +237,9 @@ class _Cost:
 
     def __init__(self, vectors: _LevelVectors, measure: str) -> None:
         self.vectors, self.measure = vectors, measure
-        self.unit, self.floors = 1, [[0] * (ladder.height + 1) for ladder in vectors.rolls.ladders]
+        rising = measure == "height"
+        self.unit = 1
+        self.floors = [[rising * h for h in range(ladder.height + 1)] for ladder in vectors.rolls.ladders]
         if measure == "loss":
             self._charge()
 
@@ -339,9 +261,14 @@ class _Cost:
         size = len(rolls.ladders[j].attribute)
         return np.bincount(rolls.distinct.rows[:, j], weights, size).astype(np.int64)  # exact below 2^53
 
+    def floors_of_all(self) -> NDArray[np.object_]:
+        """What each vector of the lattice costs at least, in whole numbers of any size."""
+        found = np.zeros((), np.object_)
+        for column in self.floors:
+            found = np.add.outer(found, np.array(column, np.object_))
+        return np.asarray(found)
+
     def floor(self, node: Node) -> int:
-        if self.measure == "height":
-            return sum(node)
         return sum(column[level] for column, level in zip(self.floors, node, strict=True))
 
     def of(self, classes: _LevelClasses, node: Node) -> Value:

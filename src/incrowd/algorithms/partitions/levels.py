@@ -152,7 +152,7 @@ def _width(attribute: Attribute, low: int, high: int, with_missing: bool) -> Fra
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frequencies:
+class LevelFrequencies:
     """A frequency set: distinct rows (f, s) of some columns at some levels, and how many records each has."""
 
     columns: tuple[int, ...]
@@ -172,10 +172,12 @@ class Rolls:
         self.ladders = [ladder_of(attribute) for attribute in data.attributes]
         self.records = len(data)
         every = tuple(range(len(self.ladders)))
-        once = Frequencies(every, (0,) * len(every), data.codes, np.ones(len(data), np.int64))
+        once = LevelFrequencies(every, (0,) * len(every), data.codes, np.ones(len(data), np.int64))
         self.distinct, self.row_of = self.rolled(once, every, once.levels)
 
-    def rolled(self, source: Frequencies, columns: Sequence[int], levels: Node) -> tuple[Frequencies, Codes]:
+    def rolled(
+        self, source: LevelFrequencies, columns: Sequence[int], levels: Node
+    ) -> tuple[LevelFrequencies, Codes]:
         """The frequency set of some of its columns, at no lower levels; and what became of each row."""
         at = [source.columns.index(j) for j in columns]
         lifts = [self.ladders[j].up(source.levels[c], h) for j, c, h in zip(columns, at, levels, strict=True)]
@@ -189,5 +191,5 @@ class Rolls:
         packed = np.empty(f if prod(radix) <= MOST_PACKED else 0, np.int64)
         up, radixes = np.concatenate(lifts), np.array(radix, np.int64)
         found = incognito.roll(rows, source.weights, up, start, radixes, slots, packed, out, counts, label)
-        made = Frequencies(tuple(columns), tuple(levels), out[:found].copy(), counts[:found].copy())
+        made = LevelFrequencies(tuple(columns), tuple(levels), out[:found].copy(), counts[:found].copy())
         return made, label

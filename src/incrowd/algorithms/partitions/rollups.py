@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from incrowd.algorithms.partitions.levels import Frequencies, Node, Rolls
+from incrowd.algorithms.partitions.levels import LevelFrequencies, Node, Rolls
 
 KEPT_BYTES = 2**28  # of frequency sets that are held to make others from
 MOST_KEPT = 2**13  # of them
@@ -26,7 +26,7 @@ class RollUps:
         self.sizes = np.full(MOST_KEPT + 1, rolls.distinct.weights.size)
         self.bytes = 0
 
-    def make(self, vector: Node) -> Frequencies:
+    def make(self, vector: Node) -> LevelFrequencies:
         """The frequency set at a level vector."""
         source = self._below(vector)
         if source.weights.size > LARGE:
@@ -38,13 +38,13 @@ class RollUps:
         self._keep(made, source)
         return made
 
-    def _below(self, vector: Node) -> Frequencies:
+    def _below(self, vector: Node) -> LevelFrequencies:
         """The smallest set that others at this vector can be made from; of equal ones the first."""
         count = len(self.kept)
         fits = np.flatnonzero((self.levels[:count] <= vector).all(axis=1))
         return self.kept[int(fits[np.argmin(self.sizes[fits])])]
 
-    def _keep(self, made: Frequencies, source: Frequencies) -> None:
+    def _keep(self, made: LevelFrequencies, source: LevelFrequencies) -> None:
         """Hold a set for others, if it has far fewer rows than what it was made from, and there is room."""
         count, size = len(self.kept), made.weights.size
         fewer = size <= WORTH * source.weights.size

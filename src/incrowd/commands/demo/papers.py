@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from incrowd.algorithms import base
 from incrowd.commands.demo import kja, multidimensional, nonhomogeneous, outliers, revisited
 from incrowd.commands.demo.story import Stage, Story, Telling
 from incrowd.errors import InputError, unknown
 
-PAPERS: Mapping[str, tuple[str, Telling]] = {
-    "multidimensional": (multidimensional.TITLE, multidimensional.story),
-    "revisited": (revisited.TITLE, revisited.story),
-    "nonhomogeneous": (nonhomogeneous.TITLE, nonhomogeneous.story),
-    "kja": (kja.TITLE, kja.story),
-    "outliers": (outliers.TITLE, outliers.story),
+PAPERS: Mapping[str, tuple[str, str, Telling]] = {
+    "multidimensional": (multidimensional.TITLE, base.MULTIDIMENSIONAL, multidimensional.story),
+    "revisited": (revisited.TITLE, base.REVISITED, revisited.story),
+    "nonhomogeneous": (nonhomogeneous.TITLE, base.NONHOMOGENEOUS, nonhomogeneous.story),
+    "kja": (kja.TITLE, base.EXTERNAL, kja.story),
+    "outliers": (outliers.TITLE, base.OUTLIERS, outliers.story),
 }
 
 
@@ -25,5 +26,5 @@ def check_paper(name: str) -> None:
 
 def paper_story(name: str, home: Path) -> Story:
     """Play the example of a paper in a folder: its tables, policies and releases are left there."""
-    title, telling = PAPERS[name]
-    return Story(name, title, tuple(telling(Stage(home))))
+    title, source, telling = PAPERS[name]
+    return Story(name, title, source, tuple(telling(Stage(home))))

@@ -60,10 +60,11 @@ class Step:
 
 @dataclass(frozen=True, repr=False)
 class Story(Result):
-    """A paper's example from the table to what an adversary gets."""
+    """A paper's example from the table to what an adversary gets; `source` says whose paper it is."""
 
     paper: str
     title: str
+    source: str
     steps: tuple[Step, ...]
 
     def headline(self) -> str:
@@ -73,6 +74,7 @@ class Story(Result):
         return {
             "paper": self.paper,
             "title": self.title,
+            "source": self.source,
             "steps": [step.to_dict() for step in self.steps],
         }
 

@@ -19,6 +19,7 @@ from incrowd.errors import InputError, option
 from incrowd.flow import Table
 from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy, needed
+from incrowd.publishing.memory_limit import check_fits
 
 __all__ = [
     "Inspection",
@@ -37,15 +38,30 @@ GivenPolicy = Policy | Mapping[str, Any] | str | PathLike[str]
 
 @overload
 def inspect(
-    table: object, policy: None = None, *, costs: Literal[False] = False, watch: Watch = unwatched
+    table: object,
+    policy: None = None,
+    *,
+    costs: Literal[False] = False,
+    memory: str | int | None = None,
+    watch: Watch = unwatched,
 ) -> Profile: ...
 @overload
 def inspect(
-    table: object, policy: object, *, costs: Literal[True], watch: Watch = unwatched
+    table: object,
+    policy: object,
+    *,
+    costs: Literal[True],
+    memory: str | int | None = None,
+    watch: Watch = unwatched,
 ) -> PolicyCosts: ...
 @overload
 def inspect(
-    table: object, policy: None = None, *, risk: Sequence[Sequence[str]], watch: Watch = unwatched
+    table: object,
+    policy: None = None,
+    *,
+    risk: Sequence[Sequence[str]],
+    memory: str | int | None = None,
+    watch: Watch = unwatched,
 ) -> Inspection: ...
 @overload
 def inspect(
@@ -55,6 +71,7 @@ def inspect(
     risk: Sequence[Sequence[str]] = (),
     levels: Sequence[str] = (),
     preview: int = 0,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Inspection: ...
 def inspect(
@@ -65,6 +82,7 @@ def inspect(
     levels: Sequence[str] = (),
     preview: int = 0,
     costs: bool = False,
+    memory: str | int | None = None,
     watch: Watch = unwatched,
 ) -> Profile | PolicyCosts | Inspection:
     """Look at a table: kinds, missing values, suggested roles with reasons, and who is unique.
@@ -84,6 +102,8 @@ def inspect(
         So many records before and after, from a draft that is never written. It shows original records.
     costs : bool
         Measure what each quasi-identifier costs the others, and advise.
+    memory : str or int, optional
+        What may be used, such as "20GB"; half of the machine's memory by default. More is refused.
 
     Returns
     -------
@@ -98,6 +118,7 @@ def inspect(
             f"costs are measured by themselves; leave out {option('risk')}, {option('levels')} and "
             f"{option('preview')}, or {option('costs', True)}"
         )
+    check_fits("inspect", [table], memory)
     read = _read(table, watch)
     if costs and asked is not None:
         return cost_of_columns(read, asked, watch)

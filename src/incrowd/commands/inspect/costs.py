@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from incrowd.commands.inspect.policy_text import SUGGESTED_K
 from incrowd.commands.inspect.profile import Profile, profiled
-from incrowd.commands.inspect.trials import Errors, Trial, coarsened
+from incrowd.commands.inspect.trials import Errors, TrialSample, coarsened
 from incrowd.flow import Codes, Microdata, Table
 from incrowd.long_work import Watch, unwatched
 from incrowd.measures.bins import bits, text_bins
@@ -131,7 +131,7 @@ def cost_of_columns(table: Table, policy: Policy, watch: Watch = unwatched) -> P
     quasi = len(schema.having(Role.QUASI))
     size = min(len(table), MOST_ROWS, max(MOST_WORK // quasi**2, 1_000))
     sample = table.take(np.arange(size) * len(table) // size)
-    trial = Trial.of(sample, schema, policy)
+    trial = TrialSample.of(sample, schema, policy)
     progress = watch("measure")
     names = [attribute.name for attribute in trial.data.attributes]
     advice = _advice(profiled(sample), trial.data)

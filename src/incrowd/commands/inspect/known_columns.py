@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.commands.inspect.column_facts import counted_texts, numbered_values, texts_at
-from incrowd.commands.inspect.levels import LevelCounts, Levels, levels_of
+from incrowd.commands.inspect.levels import HierarchyLevels, LevelCounts, levels_of
 from incrowd.commands.inspect.risks import (
     LARGEST_COMBINATION,
     MOST_ROWS_READ,
@@ -42,7 +42,7 @@ class KnownColumns:
     missing: frozenset[str]
     policy: Policy | None = None
     _codes: dict[str, Codes] = field(default_factory=dict)
-    _levels: dict[str, Levels] = field(default_factory=dict)
+    _levels: dict[str, HierarchyLevels] = field(default_factory=dict)
     _counted: Counted = field(default_factory=Counted)
 
     @classmethod
@@ -173,7 +173,7 @@ class KnownColumns:
     def _at(self, name: str, level: int) -> Codes:
         return self._tree(name).codes(name, level)
 
-    def _tree(self, name: str) -> Levels:
+    def _tree(self, name: str) -> HierarchyLevels:
         if name not in self._levels:
             said = self._said(name)
             if self.policy is None or said.hierarchy is None:

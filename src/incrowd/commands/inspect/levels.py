@@ -13,7 +13,7 @@ from incrowd.errors import InputError, PolicyError
 from incrowd.flow import Attribute, Codes, Table
 from incrowd.hierarchy.tree import Rows
 from incrowd.policy import Policy
-from incrowd.policy.columns import Source, described
+from incrowd.policy.columns import PolicySource, described
 from incrowd.policy.parts import Described
 from incrowd.schema import MISSING, Role
 
@@ -57,7 +57,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class HierarchyLevels:
     """A column and its hierarchy as numbers: the leaf of each row, and at each level its label.
 
     ``names[j]`` are the labels of level j, in the order of the tree. ``tree`` are the rows of the hierarchy.
@@ -107,9 +107,9 @@ class Levels:
         return LevelCount(level, int(met.sum()), int(people[met].min()), int(people.max()), below)
 
 
-def levels_of(table: Table, name: str, said: Described, policy: Policy) -> Levels:
+def levels_of(table: Table, name: str, said: Described, policy: Policy) -> HierarchyLevels:
     """The hierarchy that a policy gives a column, as the release would have it."""
-    source = Source(table, policy.missing, policy.entity, policy.folder)
+    source = PolicySource(table, policy.missing, policy.entity, policy.folder)
     column = described(name, Role.QUASI, said, source, None)
     texts = table.column(name)
     counts = np.bincount(texts.codes, minlength=len(texts.texts))
@@ -119,7 +119,7 @@ def levels_of(table: Table, name: str, said: Described, policy: Policy) -> Level
     leaf_of_text = np.zeros(len(texts.texts), np.int32)
     leaf_of_text[occurring] = codes
     labels, names = _labels(attribute)
-    return Levels(leaf_of_text[texts.codes], labels, names, column.levels)
+    return HierarchyLevels(leaf_of_text[texts.codes], labels, names, column.levels)
 
 
 def _labels(attribute: Attribute) -> tuple[tuple[Codes, ...], tuple[tuple[str, ...], ...]]:

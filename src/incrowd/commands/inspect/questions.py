@@ -12,7 +12,7 @@ from incrowd.schema import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RoleChoice:
     """One of the answers: the letter for it, what it means to the person asked, and the role that follows."""
 
     letter: str
@@ -21,13 +21,17 @@ class Answer:
     reason: str
 
 
-ANSWERS: tuple[Answer, ...] = (
-    Answer("k", "somebody could know it", Role.QUASI, "answered: somebody could know it"),
-    Answer("p", "nobody knows it, it is private", Role.SENSITIVE, "answered: nobody knows it, it is private"),
-    Answer("n", "it names or numbers a person", Role.IDENTIFIER, "answered: it names or numbers a person"),
-    Answer("h", "harmless, the same about everybody", Role.KEEP, "answered: harmless"),
-    Answer("d", "nobody needs it", Role.DROP, "answered: nobody needs it"),
-    Answer("", "hold it back for now", Role.UNDECIDED, ""),
+ANSWERS: tuple[RoleChoice, ...] = (
+    RoleChoice("k", "somebody could know it", Role.QUASI, "answered: somebody could know it"),
+    RoleChoice(
+        "p", "nobody knows it, it is private", Role.SENSITIVE, "answered: nobody knows it, it is private"
+    ),
+    RoleChoice(
+        "n", "it names or numbers a person", Role.IDENTIFIER, "answered: it names or numbers a person"
+    ),
+    RoleChoice("h", "harmless, the same about everybody", Role.KEEP, "answered: harmless"),
+    RoleChoice("d", "nobody needs it", Role.DROP, "answered: nobody needs it"),
+    RoleChoice("", "hold it back for now", Role.UNDECIDED, ""),
 )
 CHOICES = "; ".join(f"{answer.letter or 'Enter'} = {answer.words}" for answer in ANSWERS)
 
@@ -84,7 +88,7 @@ def question_of_a_series(columns: Sequence[ColumnProfile]) -> str:
     )
 
 
-def answer_of(text: str) -> Answer | None:
+def answer_of(text: str) -> RoleChoice | None:
     """The answer that a text means; None if it means none.
 
     Examples

@@ -64,7 +64,7 @@ class TriedColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
+class TrialSample:
     """The sample: its quasi-identifiers, and its columns that are published as they are."""
 
     data: Microdata
@@ -74,7 +74,7 @@ class Trial:
     stated: bool
 
     @classmethod
-    def of(cls, sample: Table, schema: Schema, policy: Policy) -> Trial:
+    def of(cls, sample: Table, schema: Schema, policy: Policy) -> TrialSample:
         exact = []
         for said in schema.having(Role.SENSITIVE, Role.KEEP):
             column = sample.column(said.name)

@@ -39,7 +39,7 @@ from incrowd.reproduce.kja.trials import (
     JoinTrials,
 )
 from incrowd.reproduce.outcome import Figure, Outcome, Sheet
-from incrowd.reproduce.samples import Estimate, Samples
+from incrowd.reproduce.samples import MeanOfSamples, Samples
 from incrowd.reproduce.stored import SEED
 
 TITLE = "k-Anonymity in the Presence of External Databases: Figures 10 to 19"
@@ -103,7 +103,7 @@ class JoinScale:
 Scales = Mapping[str, JoinScale]
 
 
-def scale_of(population: ways.Population, quick: bool) -> JoinScale:
+def scale_of(population: ways.PeopleSource, quick: bool) -> JoinScale:
     """What is run of a table; with `quick` as many samples of few people, and few points."""
     seeds = tuple(range(SEED, SEED + SAMPLES))
     people = PEOPLE // 5 if quick else PEOPLE
@@ -132,7 +132,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOT
     return outcome(found, printed, scales, skipped, quick)
 
 
-def _run(population: ways.Population, scale: JoinScale, watch: Watch, kept: Keeper) -> JoinTrials:
+def _run(population: ways.PeopleSource, scale: JoinScale, watch: Watch, kept: Keeper) -> JoinTrials:
     """Every point; at the default of renters also what is in no figure."""
     real = population.name == RENTERS
 
@@ -145,7 +145,7 @@ def _run(population: ways.Population, scale: JoinScale, watch: Watch, kept: Keep
     return ways.trials(population, scale.settings(counting=real), samples, lines, progress, kept)
 
 
-def _run_printed(population: ways.Population, scale: JoinScale, watch: Watch, kept: Keeper) -> JoinTrials:
+def _run_printed(population: ways.PeopleSource, scale: JoinScale, watch: Watch, kept: Keeper) -> JoinTrials:
     """TopDown with its printed rule: fewer people and ratios, since it takes long."""
     people, ratios = scale.printed
     settings = {JoinSetting(ratio, scale.k, scale.d): () for ratio in ratios}
@@ -249,7 +249,7 @@ def _gain(panel: Panel, line: str, k: int) -> str:
 
 
 def _interval(samples: Samples) -> str:
-    return Estimate.of("", samples).words.removeprefix(": ")
+    return MeanOfSamples.of("", samples).words.removeprefix(": ")
 
 
 def _errors(panels: Mapping[str, Panel]) -> Sheet:

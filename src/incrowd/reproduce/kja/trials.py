@@ -50,7 +50,7 @@ class JoinSample:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Population:
+class PeopleSource:
     """Where people are drawn from: each of `codes` (n, d) at most once, or evenly spread values."""
 
     name: str
@@ -76,16 +76,16 @@ class Population:
         return Microdata(codes, self.attributes[:d], own=np.arange(size) < sample.people)
 
 
-def renters(folder: Path) -> Population:
+def renters(folder: Path) -> PeopleSource:
     """Real people."""
     codes, attributes = RENTERS_TABLE.numbered(folder, COLUMNS)
-    return Population(RENTERS_TABLE.name, attributes, codes)
+    return PeopleSource(RENTERS_TABLE.name, attributes, codes)
 
 
-def uniform() -> Population:
+def uniform() -> PeopleSource:
     """Invented people, as many as are asked for."""
     domain = np.arange(GRID)
-    return Population(UNI, tuple(whole_numbers(f"u{j + 1}", domain) for j in range(len(COLUMNS))))
+    return PeopleSource(UNI, tuple(whole_numbers(f"u{j + 1}", domain) for j in range(len(COLUMNS))))
 
 
 @lru_cache(maxsize=2)
@@ -286,7 +286,7 @@ JoinTrials = Mapping[JoinSetting, Mapping[str, tuple[JoinPoint, ...]]]  # each l
 
 
 def trials(
-    population: Population,
+    population: PeopleSource,
     settings: Mapping[JoinSetting, Sequence[int]],
     samples: Sequence[JoinSample],
     lines: Callable[[JoinSetting], Mapping[str, Grouping]],

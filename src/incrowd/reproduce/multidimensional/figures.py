@@ -60,7 +60,7 @@ AXES = {"k": "k: records in a class, at least", "d": "d: quasi-identifiers"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFigure:
     """A figure: its short name for files, its unit, where it stands in a point, and whether it is drawn."""
 
     name: str
@@ -71,11 +71,13 @@ class Shown:
 
 
 SHOWN = (
-    Shown("cdm", "C_DM: squared class sizes, thousands", lambda point: point.dm / 1000, ",.1f"),
-    Shown("cavg", "C_AVG: mean class size by k", lambda point: point.avg, ".3f"),
-    Shown("error", f"relative error, {ALL}", lambda point: point.errors[ALL], ".3f"),
-    Shown("error-one", f"relative error, {ONE}", lambda point: point.errors[ONE], ".3f"),
-    Shown("matched-one", f"share of predicates that match, {ONE}", lambda p: p.matched[ONE], ".3f", False),
+    ShownFigure("cdm", "C_DM: squared class sizes, thousands", lambda point: point.dm / 1000, ",.1f"),
+    ShownFigure("cavg", "C_AVG: mean class size by k", lambda point: point.avg, ".3f"),
+    ShownFigure("error", f"relative error, {ALL}", lambda point: point.errors[ALL], ".3f"),
+    ShownFigure("error-one", f"relative error, {ONE}", lambda point: point.errors[ONE], ".3f"),
+    ShownFigure(
+        "matched-one", f"share of predicates that match, {ONE}", lambda p: p.matched[ONE], ".3f", False
+    ),
 )
 
 
@@ -153,7 +155,9 @@ def _seconds(scale: CutScale, watch: Watch, kept: Keeper) -> dict[int, list[floa
     return {n: [found[n, seed] for seed in seeds] for n in scale.timed}
 
 
-def figures_of(samples: Sequence[CutTrials], table: str, scale: CutScale) -> Iterator[tuple[Shown, Figure]]:
+def figures_of(
+    samples: Sequence[CutTrials], table: str, scale: CutScale
+) -> Iterator[tuple[ShownFigure, Figure]]:
     """Every figure of one table: over k, then over d."""
     for shown in SHOWN:
         for letter, values, fixed in (("k", scale.ks, f"d={D}"), ("d", scale.ds, f"k={K}")):

@@ -168,7 +168,7 @@ def _linked_words() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class QueryAnswers:
     """What the two queries of section 2.4 get from a table."""
 
     mean: float | None
@@ -182,7 +182,7 @@ class Answers:
         return mean, f"{self.young.lower} to {self.young.upper}, evenly spread {self.young.estimate:g}"
 
 
-def answers(found: Patients, partition: Partition, means: Sequence[str]) -> Answers:
+def answers(found: Patients, partition: Partition, means: Sequence[str]) -> QueryAnswers:
     rows, names = found.rows(partition), (AGE, SEX, ZIP)
     shown = {
         name: [cell_of(rows, j, i).replace("-", ",") for i in range(len(rows))]
@@ -192,10 +192,10 @@ def answers(found: Patients, partition: Partition, means: Sequence[str]) -> Answ
     schema = Schema((age, Column(SEX, Role.QUASI), zip_code))
     release = Queryable.of(Table.of({**shown, f"{AGE}_mean": means}), schema)
     mean = release.ask(f"SELECT AVG({AGE}) WHERE {SEX} = 'Male'").estimate
-    return Answers(mean, release.ask(f"SELECT COUNT(*) WHERE {SEX} = 'Male' AND {AGE} <= 36"))
+    return QueryAnswers(mean, release.ask(f"SELECT COUNT(*) WHERE {SEX} = 'Male' AND {AGE} <= 36"))
 
 
-def all_answers(found: Patients) -> dict[str, Answers]:
+def all_answers(found: Patients) -> dict[str, QueryAnswers]:
     """From Table 2, from Table 4, and from Table 4 with the mean that is printed."""
     single, strict = (found.means(partition) for partition in (found.single, found.strict))
     last = found.strict.labels == found.strict.labels[5]

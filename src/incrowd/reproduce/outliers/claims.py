@@ -18,7 +18,7 @@ from typing import Any
 from incrowd.attacks.distinguish import COLUMN, ROW
 from incrowd.reproduce.judging import Claim
 from incrowd.reproduce.outliers import examples
-from incrowd.reproduce.outliers.scale import RIVALS, THREE, Measured, Of
+from incrowd.reproduce.outliers.scale import RIVALS, THREE, MeasuredPoints, Of
 from incrowd.reproduce.outliers.trials import (
     EXPANSION,
     EXPC,
@@ -42,7 +42,7 @@ MOST_CASES = 0.5  # more than this share of them
 SAME, SIMILAR = 0.02, 0.1  # one is at most so much above the other
 CENSUS = "CENSUS"
 BY = {"seconds": "", "counted": ", by points counted", "asked": ", by checks asked"}
-Judge = Callable[[Measured], Finding]
+Judge = Callable[[MeasuredPoints], Finding]
 
 
 def took(measure: str) -> Of:
@@ -70,7 +70,7 @@ def less_than(rival: str, of: Of) -> Judge:
     return lambda found: below(ratio(found.over(EXPC, of), found.over(rival, of)), 1.0)
 
 
-def _extreme(found: Measured, names: Sequence[str], of: Of, pick: Callable[..., float]) -> Points:
+def _extreme(found: MeasuredPoints, names: Sequence[str], of: Of, pick: Callable[..., float]) -> Points:
     lines = [found.over(name, of) for name in names]
     return {
         place: [pick(*each) for each in zip(*(line[place] for line in lines), strict=True)]
@@ -78,7 +78,7 @@ def _extreme(found: Measured, names: Sequence[str], of: Of, pick: Callable[..., 
     }
 
 
-def incognito_fastest(found: Measured) -> Finding:
+def incognito_fastest(found: MeasuredPoints) -> Finding:
     seconds = took("seconds")
     return below(ratio(found.over(INCOGNITO, seconds), _extreme(found, THREE, seconds, min)), 1.0)
 
@@ -86,7 +86,7 @@ def incognito_fastest(found: Measured) -> Finding:
 def gain_grows(rival: str, measure: str) -> Judge:
     """From the smallest to the largest of the sizes that are run in one way."""
 
-    def judge(found: Measured) -> Finding:
+    def judge(found: MeasuredPoints) -> Finding:
         sizes = found.scale.growing()
         ends, of = (sizes[0], sizes[-1]), took(measure)
         if len(sizes) < 2:
@@ -97,7 +97,7 @@ def gain_grows(rival: str, measure: str) -> Judge:
 
 
 def twice(rival: str, measure: str) -> Judge:
-    def judge(found: Measured) -> Finding:
+    def judge(found: MeasuredPoints) -> Finding:
         if TWICE_AT not in found.scale.sizes:
             return not_run(f"{TWICE_AT:,} people: left out by --quick")
         of, at = took(measure), (TWICE_AT,)
@@ -112,7 +112,7 @@ def shared(names: Sequence[str], measure: str, component: str, rule: Callable[[P
     return lambda found: all_of({name: rule(found.over(name, of)) for name in names})
 
 
-def few_residues(found: Measured) -> Finding:
+def few_residues(found: MeasuredPoints) -> Finding:
     n = {place: at.n for place, at in found.scale.places().items()}
     lines = {name: found.over(name, lambda point: float(point.residue)) for name in THREE}
     parts = {
@@ -122,7 +122,7 @@ def few_residues(found: Measured) -> Finding:
     return all_of(parts)
 
 
-def smaller_groups_lose_less(found: Measured) -> Finding:
+def smaller_groups_lose_less(found: MeasuredPoints) -> Finding:
     """Whoever has the smallest groups loses least, in most places of a sample."""
     sizes, losses = ([found.over(name, of) for name in THREE] for of in (size, loss))
     cases: list[list[bool]] = [[] for _ in range(found.scale.samples)]
@@ -140,7 +140,7 @@ def grows_with_n(measure: str) -> Judge:
 def faster_with(letter: str, measure: str) -> Judge:
     """In most of the steps from one p or d to the next, at every k."""
 
-    def judge(found: Measured) -> Finding:
+    def judge(found: MeasuredPoints) -> Finding:
         lines = [found.over_k(line, took(measure)) for line in found.scale.lines(letter).values()]
         cases: list[list[bool]] = [[] for _ in range(found.scale.samples)]
         for one, next_one in pairwise(lines):
@@ -155,7 +155,7 @@ def faster_with(letter: str, measure: str) -> Judge:
 def over_k(letter: str, of: Of, rule: Callable[[Points], Finding]) -> Judge:
     """A rule for every line over k."""
 
-    def judge(found: Measured) -> Finding:
+    def judge(found: MeasuredPoints) -> Finding:
         lines = found.scale.lines(letter).items()
         return all_of({name: rule(found.over_k(line, of)) for name, line in lines})
 
@@ -165,7 +165,7 @@ def over_k(letter: str, of: Of, rule: Callable[[Points], Finding]) -> Judge:
 def same_loss(letter: str, most: float) -> Judge:
     """The loss at the larger p or d by that at the smaller, step by step."""
 
-    def judge(found: Measured) -> Finding:
+    def judge(found: MeasuredPoints) -> Finding:
         lines = {name: found.over_k(line, loss) for name, line in found.scale.lines(letter).items()}
         parts = {
             f"{a} to {b}": within(ratio(lines[b], lines[a]), 1 - most, 1 + most) for a, b in pairwise(lines)
@@ -175,13 +175,13 @@ def same_loss(letter: str, most: float) -> Judge:
     return judge
 
 
-def removal_worst(found: Measured) -> Finding:
+def removal_worst(found: MeasuredPoints) -> Finding:
     return above(ratio(found.over(REMOVED, loss), _extreme(found, THREE, loss, max)), 1.0)
 
 
 def _timed(
     id: str, section: str, says: str, judge: Callable[[str], Judge], measures: Sequence[str] = MEASURES
-) -> Iterator[Claim[Measured]]:
+) -> Iterator[Claim[MeasuredPoints]]:
     """What is said of time, once for each measure; the counts are a conclusion of ours."""
     for measure in measures:
         name = id if measure == "seconds" else f"{id}.{measure}"
@@ -189,7 +189,7 @@ def _timed(
         yield Claim(name, section, says + BY[measure], judge(measure), CENSUS, inferred=inferred)
 
 
-def _claims() -> Iterator[Claim[Measured]]:
+def _claims() -> Iterator[Claim[MeasuredPoints]]:
     eight, nine, ten = "8.2.1, Figure 8", "8.2.1, Figure 9", "8.2.1, Figure 10"
     yield Claim("8.incognito", eight, "Incognito is always the fastest", incognito_fastest, CENSUS)
     for rival in RIVALS:
@@ -279,13 +279,13 @@ def _claims() -> Iterator[Claim[Measured]]:
         yield Claim(f"{figure}.{letter}", section, says, same_loss(letter, most), CENSUS)
 
 
-def _examples() -> Iterator[Claim[Measured]]:
+def _examples() -> Iterator[Claim[MeasuredPoints]]:
     """What is shown on nine people, or proved: exact, or tried on drawn tables."""
     nine, drawn = "Figure 1", "drawn tables of 5 or 6 records"
 
     def claim(
         id: str, section: str, says: str, judge: Callable[[], Finding], data: str = nine, **more: Any
-    ) -> Claim[Measured]:
+    ) -> Claim[MeasuredPoints]:
         return Claim(id, section, says, lambda _: judge(), data, **more)
 
     yield claim("1.two", "1.1", "the outliers of Figure 1 are Justin and Bill", examples.two_outliers)
@@ -332,7 +332,7 @@ def _examples() -> Iterator[Claim[Measured]]:
     yield claim("13.plain.all", "8.3.2", says, judge, drawn, inferred=True)
 
 
-CLAIMS: tuple[Claim[Measured], ...] = (*_examples(), *_claims())
+CLAIMS: tuple[Claim[MeasuredPoints], ...] = (*_examples(), *_claims())
 BOUNDS: Mapping[str, object] = {
     "dominant": DOMINANT,
     "considerable": CONSIDERABLE,

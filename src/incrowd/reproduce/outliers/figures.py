@@ -22,12 +22,12 @@ from incrowd.reproduce.outliers.scale import (
     PRINTED_P,
     QUICK,
     THREE,
-    Measured,
+    MeasuredPoints,
     Of,
     OutlierScale,
 )
 from incrowd.reproduce.outliers.trials import GroupingPoint, OutlierSetting
-from incrowd.reproduce.samples import Estimate
+from incrowd.reproduce.samples import MeanOfSamples
 from incrowd.reproduce.stored import SEED
 
 TITLE = "Hiding Distinguished Ones into Crowd: Figures 8 to 13"
@@ -41,7 +41,7 @@ def reproduce(quick: bool, folder: Path | None, watch: Watch, kept: Keeper = NOT
     missing = [why for stored in approaches.NEEDED if (why := stored.missing_from(folder))]
     if folder is None or missing:
         tables = Tables(missing={CENSUS: missing[0]})
-        nothing = Measured(QUICK if quick else FULL, {})
+        nothing = MeasuredPoints(QUICK if quick else FULL, {})
         stated = judged("outliers", CLAIMS, nothing, tables, quick)
         sheet = Sheet("All approaches", ("", *_SHOWN), (), missing[0])
         return Outcome("outliers", TITLE, (sheet,), stated, {}, skipped=(missing[0],))
@@ -63,10 +63,12 @@ def run(
     progress(1.0)
     approaches.compile_all(people, scale.ask(min(scale.printed_n, 200)))
     found = approaches.trials(people, scale.asked(), watch("group people in every way"), kept)
-    return outcome(Measured(scale, found), standing, skipped)
+    return outcome(MeasuredPoints(scale, found), standing, skipped)
 
 
-def outcome(found: Measured, standing: Mapping[OutlierSetting, float], skipped: Sequence[str]) -> Outcome:
+def outcome(
+    found: MeasuredPoints, standing: Mapping[OutlierSetting, float], skipped: Sequence[str]
+) -> Outcome:
     """Tables, statements and charts of what was run."""
     scale, figures = found.scale, tuple(figures_of(found))
     facts = {
@@ -91,7 +93,7 @@ def outcome(found: Measured, standing: Mapping[OutlierSetting, float], skipped: 
     return Outcome("outliers", TITLE, sheets, statements, facts, charts, skipped=tuple(skipped))
 
 
-def figures_of(found: Measured) -> Iterator[Figure]:
+def figures_of(found: MeasuredPoints) -> Iterator[Figure]:
     """Every figure; those of time once more by both counts."""
     scale = found.scale
 
@@ -154,12 +156,12 @@ def _row(points: Sequence[GroupingPoint]) -> tuple[str, ...]:
 
 
 def _mean(values: Sequence[float], form: str) -> str:
-    found = Estimate.of("", [float(value) for value in values])
+    found = MeanOfSamples.of("", [float(value) for value in values])
     half = f" ± {format(found.high - found.mean, form)}" if len(values) > 1 else ""
     return format(found.mean, form) + half
 
 
-def _places(found: Measured) -> Sheet:
+def _places(found: MeasuredPoints) -> Sheet:
     rows = [
         (place, name, *_row([found.points[name, at] for at in found.scale.each(setting)]))
         for place, setting in found.scale.places().items()
@@ -185,7 +187,7 @@ def _standing(standing: Mapping[OutlierSetting, float]) -> Sheet:
     return Sheet("Who is an outlier", header, tuple(rows), about)
 
 
-def _others(found: Measured) -> Sheet:
+def _others(found: MeasuredPoints) -> Sheet:
     rows = [
         (name, f"{at.columns}", f"{at.n:,}", at.d, *_row([found.points[name, at]]))
         for name, at in found.scale.others()

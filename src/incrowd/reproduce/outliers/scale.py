@@ -99,7 +99,7 @@ class OutlierScale:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class MeasuredPoints:
     """All points that were run."""
 
     scale: OutlierScale

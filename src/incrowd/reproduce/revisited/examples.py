@@ -107,7 +107,7 @@ def table_of(rows: Sequence[Sequence[str]], families: Sequence[Sets]) -> Microda
     return encode(Table.of(columns), schema)
 
 
-class Priced:
+class PricedByDefinition:
     """What any set of records costs, by the definitions: the smallest permissible sets over it."""
 
     def __init__(self, rows: Sequence[Sequence[str]], families: Sequence[Sets], measure: str) -> None:
@@ -173,7 +173,7 @@ def factor_lm(k: int = 3) -> Finding:
     for rows in random_tables(7):
         data = table_of(rows, FAMILIES)
         ours = loss(data, Nearest(k, "lm").neighbourhoods(data), "LM") * len(rows)
-        best = Priced(rows, FAMILIES, "LM").best_rows(k)
+        best = PricedByDefinition(rows, FAMILIES, "LM").best_rows(k)
         worst = max(worst, ours / best if best else 0.0)
         if ours > (k - 1) * best + 1e-9:
             against = against or f"{rows}: {ours:.3f} against {best:.3f}"
@@ -192,7 +192,9 @@ def factor_em(k: int = 3) -> Finding:
     rows += [("h", f"r{i}") for i in range(8) for _ in range(8)]
     data = table_of(rows, BAD_FAMILIES)
     ours = loss(data, Nearest(k, "entropy").neighbourhoods(data), "EM") * len(rows)
-    best = Priced(rows, BAD_FAMILIES, "EM").best_rows(k, range(3))  # the others have k-1 equals: they lose 0
+    best = PricedByDefinition(rows, BAD_FAMILIES, "EM").best_rows(
+        k, range(3)
+    )  # the others have k-1 equals: they lose 0
     words = f"{ours:.3f} against {best:.3f} bits, {ours / best:.2f} times as much; the bound is {k - 1}"
     against = "87 records: ap, bp, cp, 20 of hq and 8 of each hr1 to hr8; sets ab and pq"
     return exact(ours <= (k - 1) * best + 1e-9, words, counterexample=against)
@@ -203,7 +205,7 @@ def forest_ratio(k: int = 3) -> Finding:
     for rows in random_tables(7):
         data = table_of(rows, FAMILIES)
         ours = loss(data, Forest(k, "lm").group(data, (), silent), "LM") * len(rows)
-        best = Priced(rows, FAMILIES, "LM").best_classes(k)
+        best = PricedByDefinition(rows, FAMILIES, "LM").best_classes(k)
         worst = max(worst, ours / best if best else 0.0)
         if ours > (3 * k - 3) * best + 1e-9:
             against = against or f"{rows}: {ours:.3f} against {best:.3f}"

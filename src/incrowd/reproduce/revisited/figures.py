@@ -17,7 +17,7 @@ from incrowd.reproduce.revisited import trials as runs
 from incrowd.reproduce.revisited.claims import ART_ROWS, CLAIMS, LossTrials
 from incrowd.reproduce.revisited.graphs import GraphPoint
 from incrowd.reproduce.revisited.trials import KS, ROWS, Curve, LossSample, LossTrial, printed
-from incrowd.reproduce.samples import Estimate
+from incrowd.reproduce.samples import MeanOfSamples
 from incrowd.reproduce.stored import SEED
 from incrowd.reproduce.trial import run_each
 
@@ -124,7 +124,7 @@ def _table_one(found: LossTrials, tables: Tables) -> Sheet:
         for row in ROWS:
             line = found.line(name, measure, row)
             cells = [
-                _beside(Estimate.of("", samples), printed(name, measure, row, k))
+                _beside(MeanOfSamples.of("", samples), printed(name, measure, row, k))
                 for k, samples in zip(KS, line.values(), strict=True)
             ]
             rows.append((f"{name} {measure}", row, *cells))
@@ -134,7 +134,7 @@ def _table_one(found: LossTrials, tables: Tables) -> Sheet:
     return Sheet("Table I", ("", "", *(f"k={k}" for k in KS)), tuple(rows), about)
 
 
-def _beside(ours: Estimate, theirs: float | None) -> str:
+def _beside(ours: MeanOfSamples, theirs: float | None) -> str:
     return f"{ours.mean:.3f} ± {ours.high - ours.mean:.3f} / {'-' if theirs is None else f'{theirs:.2f}'}"
 
 

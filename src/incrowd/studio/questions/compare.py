@@ -8,7 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, all_methods
+from incrowd.algorithms.base import K_EQUAL_ROWS, all_methods, method
 from incrowd.commands.compare import KS, QUICK, WITHOUT, trial_policy, unfit
 from incrowd.commands.comparison import AXES, E2, MEASURES, Comparison, Level, Trial, TrialResult
 from incrowd.commands.inspect.preview import Preview, previewed
@@ -93,6 +93,7 @@ def trade_off(
         "order": [trial.id for trial, _ in done],
         "frontier": [trial.id for trial in found.frontier(measure)],
         "proposed": proposed,
+        "better": _better(done, at, measure),
         "own": mine,
         "chosen": at,
         "wide": "",
@@ -107,6 +108,28 @@ def trade_off(
         "wide": chart.svg(prefix="wide-"),
         "narrow": chart.svg(narrow=True, prefix="narrow-"),
     }
+
+
+def _better(done: Sequence[tuple[Trial, TrialResult]], at: str, measure: str) -> str:
+    """The trial of least loss that is as safe as this one, loses less and promises no less; or none.
+
+    Equivalence classes, rows that overlap, buckets and joins promise different things.
+    """
+    for chosen, mine in done:
+        if chosen.id != at:
+            continue
+        for trial, other in done:
+            less = other.loss[measure] < mine.loss[measure]
+            as_safe = trial.k >= chosen.k and other.risk <= mine.risk * (1 + SURE)
+            alike = _promised(trial) == _promised(chosen)
+            if less and as_safe and alike:
+                return trial.id
+    return ""
+
+
+def _promised(trial: Trial) -> tuple[Level, bool, bool, bool]:
+    recipe = method(trial.method)
+    return trial.l, recipe.overlapping, recipe.buckets, recipe.joins
 
 
 def _within(risk: float, limit: int) -> bool:

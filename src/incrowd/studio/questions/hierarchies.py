@@ -10,11 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 from incrowd.commands.inspect import KnownColumns
-from incrowd.commands.inspect.levels import Group, Levels, levels_of
+from incrowd.commands.inspect.levels import Group, HierarchyLevels, levels_of
 from incrowd.errors import IncrowdError
 from incrowd.hierarchy.builders import Rows
 from incrowd.policy import Policy
-from incrowd.policy.columns import Source, described
+from incrowd.policy.columns import PolicySource, described
 from incrowd.policy.file import parsed_toml
 from incrowd.policy.parts import Quasi
 from incrowd.schema import Column, Kind, Role, Shape
@@ -95,8 +95,8 @@ def schema_column(opened: OpenTable, policy: Policy, name: str, said: Quasi) -> 
     return column
 
 
-def source_of(opened: OpenTable, policy: Policy) -> Source:
-    return Source(opened.table, policy.missing, policy.entity, policy.folder)
+def source_of(opened: OpenTable, policy: Policy) -> PolicySource:
+    return PolicySource(opened.table, policy.missing, policy.entity, policy.folder)
 
 
 def _profiled_kind(opened: OpenTable, name: str) -> str:
@@ -176,7 +176,7 @@ def _bare(said: Quasi, hierarchy: Any) -> Quasi:
     return Quasi(type=said.type, format=said.format, values=said.values, hierarchy=hierarchy)
 
 
-def tree_with_groups(opened: OpenTable, of: Of) -> tuple[Levels, Rows]:
+def tree_with_groups(opened: OpenTable, of: Of) -> tuple[HierarchyLevels, Rows]:
     """The hierarchy of a column, or a flat one where it has none, with a level of groups to move values in.
 
     A hierarchy without a level between values and everything gets one in which each value is a group.

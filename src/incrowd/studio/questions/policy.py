@@ -58,9 +58,12 @@ def edited(
     folder: str,
     changes: Sequence[tuple[Sequence[str], Any]] = (),
     roles: Sequence[tuple[str, str]] = (),
+    gone: Sequence[str] = (),
 ) -> str:
-    """The policy with keys set (None takes one out) and columns in other roles; comments stay."""
+    """The policy with keys set (None takes one out), columns in other roles, or gone; comments stay."""
     policy = PolicyText(text, Path(folder))
+    if gone:
+        policy = policy.without(gone)
     for column, role in roles:
         policy = policy.role(column, role)
     if changes:

@@ -15,6 +15,7 @@ from incrowd.commands.inspect.preview import previewed
 from incrowd.encode import encode
 from incrowd.errors import Exposure, HierarchyError, IncrowdError, Infeasible, InputError, TableError
 from incrowd.measures import per_attribute
+from incrowd.measures.published import ClassSizes
 from incrowd.policy import Policy
 from incrowd.policy.exposures import EXPOSURES, check_exact_columns, check_names
 from incrowd.publishing.request import requested
@@ -92,7 +93,8 @@ def _obstacle(error: IncrowdError, opened: OpenTable) -> dict[str, Any]:
 
 
 def _said(sentence: str, screen: str, column: str) -> dict[str, Any]:
-    return {"sentence": sentence, "screen": screen, "column": column, "exposure": ""}
+    ended = sentence if sentence.endswith(".") else f"{sentence}."
+    return {"sentence": ended, "screen": screen, "column": column, "exposure": ""}
 
 
 def _promise(claim: Claim) -> dict[str, Any]:
@@ -188,7 +190,9 @@ def release_details(opened: OpenTable, path: str, stamp: str) -> dict[str, Any]:
             ),
             key=lambda each: each["loss"],
         ),
-        "classes": None if overlapping else released.size_facts(released.classes_of(quasi, folder.rows)[1]),
+        "classes": None
+        if overlapping
+        else released.size_facts(ClassSizes.of(released.classes_of(quasi, folder.rows)[1])),
         "examples": _examples(folder, columns),
     }
 

@@ -45,7 +45,7 @@ class StepState:
 
 
 @dataclass(frozen=True)
-class Step:
+class ScreenStep:
     """A step of the list, as pages show it."""
 
     number: int

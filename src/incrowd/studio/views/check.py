@@ -17,14 +17,14 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from incrowd.errors import IncrowdError, InputError
 from incrowd.studio import pages, release_commands, views
-from incrowd.studio.attack_rows import attack_rows, attacked, remarks, widest
+from incrowd.studio.attack_rows import attack_rows, attacked, remarks, unpromised, widest
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import REPORT_POLICY, field_of, form_of
 from incrowd.studio.jobs import DONE, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.releases import (
     MOST_FOUND,
-    Published,
+    FoundRelease,
     manifest_of,
     meant,
     promise_of,
@@ -32,8 +32,8 @@ from incrowd.studio.releases import (
     releases_below,
     releases_of,
 )
-from incrowd.studio.session import Session
-from incrowd.studio.show import Shown
+from incrowd.studio.session import StudioSession
+from incrowd.studio.show import ShownCommand
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
 from incrowd.studio.views.start import tables_in
@@ -55,18 +55,18 @@ SHOWN_COLUMNS = 40  # that have conditions of their own in the form; SQL has all
 class Looked:
     """What this screen keeps while the studio runs; questions and answers are on no disk."""
 
-    found: Published | None = None
+    found: FoundRelease | None = None
     asked: dict[Path, dict[str, Any]] = field(default_factory=dict)
 
 
-_LOOKED: WeakKeyDictionary[Session, Looked] = WeakKeyDictionary()
+_LOOKED: WeakKeyDictionary[StudioSession, Looked] = WeakKeyDictionary()
 
 
 def _looked(studio: Studio) -> Looked:
     return _LOOKED.setdefault(studio.session, Looked())
 
 
-async def _lists(studio: Studio) -> tuple[list[Published], list[Published]]:
+async def _lists(studio: Studio) -> tuple[list[FoundRelease], list[FoundRelease]]:
     """Releases, own ones first and the newest of them; and tables of the start folder.
 
     They are looked for in a thread, since disks can be slow.
@@ -78,7 +78,7 @@ async def _lists(studio: Studio) -> tuple[list[Published], list[Published]]:
     return [*own, *others], published_tables((path for path, _ in files), project.table.path)
 
 
-async def _meant(request: Request, studio: Studio) -> Published:
+async def _meant(request: Request, studio: Studio) -> FoundRelease:
     """The release that an address or a form is about."""
     releases, tables = await _lists(studio)
     key = request.path_params.get("key") or field_of(request, "of")
@@ -131,25 +131,25 @@ def _facts_of(manifest: Any) -> list[dict[str, str]]:
 # Jobs of one release
 
 
-def _job(studio: Studio, kind: str, found: Published, **more: Any) -> dict[str, Any]:
+def _job(studio: Studio, kind: str, found: FoundRelease, **more: Any) -> dict[str, Any]:
     """The newest job of a kind about this release, and whether it is about these very files."""
     job = studio.jobs.latest(kind, release=str(found.path), **more)
     return {"job": job, "fits": job is not None and _fits(studio, job, found)}
 
 
-def _fits(studio: Studio, job: Job, found: Published) -> bool:
+def _fits(studio: Studio, job: Job, found: FoundRelease) -> bool:
     policy = not job.asked.get("asked") or job.policy == studio.session.digest
     stamp = _stamp(found, _second(job))
     return policy and job.table == studio.open.digest and job.asked.get("stamp") == stamp
 
 
-def _second(job: Job) -> Published | None:
+def _second(job: Job) -> FoundRelease | None:
     """The release that was attacked together with the first."""
     also = job.asked.get("also")
-    return Published(Path(also), "") if also else None
+    return FoundRelease(Path(also), "") if also else None
 
 
-def _stamp(found: Published, second: Published | None) -> str:
+def _stamp(found: FoundRelease, second: FoundRelease | None) -> str:
     return found.stamp if second is None else f"{found.stamp}-{second.stamp}"
 
 
@@ -161,7 +161,8 @@ def _attacks(known: dict[str, Any]) -> dict[str, Any]:
     return {
         "attacked": result,
         "attacks": attack_rows(bounded, scale),
-        "unpromised": attack_rows([each for each in found if each["limit"] is None], 1.0),
+        "unpromised": unpromised(found),
+        "unpromised_count": len(found) - len(bounded),
         "remarks": [] if result is None else remarks(result),
         "scale": scale,
         "second": None if known["job"] is None else _second(known["job"]),
@@ -217,13 +218,13 @@ async def learn(request: Request) -> Response:
 # Reports: pages of their own, which run nothing
 
 
-def _page_file(studio: Studio, found: Published, kind: str) -> Path:
+def _page_file(studio: Studio, found: FoundRelease, kind: str) -> Path:
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", found.name)[:60]
     known = sha256(str(found.path).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     return studio.open.project.inside("reports") / f"{plain}-{known}.{kind}.html"
 
 
-def _report(studio: Studio, found: Published, kind: str) -> dict[str, Any]:
+def _report(studio: Studio, found: FoundRelease, kind: str) -> dict[str, Any]:
     known = _job(studio, REPORT, found, private=PAGES.index(kind))
     return known | {"kind": kind, "there": _page_file(studio, found, kind).is_file()}
 
@@ -257,7 +258,7 @@ async def read_report(request: Request) -> Response:
 # Ask
 
 
-async def _questions(request: Request, studio: Studio, found: Published, rows: Any) -> dict[str, Any]:
+async def _questions(request: Request, studio: Studio, found: FoundRelease, rows: Any) -> dict[str, Any]:
     """The form of questions, if it is quick to open or somebody wants it; what was asked last."""
     nothing: dict[str, Any] = {
         "columns": None,
@@ -351,7 +352,7 @@ async def step(studio: Studio) -> StepState:
     return StepState(views.OUT_OF_DATE if jobs else views.TO_DO)
 
 
-def commands(studio: Studio) -> tuple[Shown, ...]:
+def commands(studio: Studio) -> tuple[ShownCommand, ...]:
     found = _looked(studio).found
     if found is None:
         return ()
@@ -370,7 +371,7 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
     )
 
 
-def _last_asked(studio: Studio, kind: str, found: Published) -> Mapping[str, Any]:
+def _last_asked(studio: Studio, kind: str, found: FoundRelease) -> Mapping[str, Any]:
     """How it was asked last; if never, as the page would ask."""
     job = studio.jobs.latest(kind, release=str(found.path))
     return {"asked": "" if found.audited else "policy"} if job is None else job.asked

@@ -17,7 +17,7 @@ from incrowd.studio.guard import field_of, form_of
 from incrowd.studio.jobs import DONE, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.paging import Paging, asked_number
-from incrowd.studio.show import Shown
+from incrowd.studio.show import ShownCommand
 from incrowd.studio.state import Studio, column_number, counted, studio_of
 from incrowd.studio.views import StepState, get, post
 
@@ -57,7 +57,7 @@ async def show_columns(request: Request) -> Response:
         page=page,
         find=find,
         only=only,
-        tally=counted(Counter(words.ROLES[c["role"]].lower() if c["role"] else "no role" for c in columns)),
+        tally=_tally(columns),
         risk=risk,
         problem=problem,
         change=await _last_change(studio, risk),
@@ -70,6 +70,17 @@ async def show_columns(request: Request) -> Response:
         costs_asked=_with_k(facts),
         differs=any(column["chosen"] for column in columns),
     )
+
+
+def _tally(columns: list[dict[str, Any]]) -> str:
+    """How many columns have which role: 1 identifier · 7 quasi-identifiers."""
+    counts = Counter(c["role"] for c in columns)
+    said = {role: words.ROLES[role].lower() if role else "without a role" for role in counts}
+    return counted({said[role] + _plural(role, count): count for role, count in counts.items()})
+
+
+def _plural(role: str, count: int) -> str:
+    return "s" if count > 1 and role in ("identifier", "quasi_identifier", "entity") else ""
 
 
 async def _columns(studio: Studio, facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -257,6 +268,18 @@ async def accept(request: Request) -> Response:
 
 
 @table_needed
+async def forget_absent(request: Request) -> Response:
+    """Take the columns out of the policy that the table does not have."""
+    studio = studio_of(request)
+    absent = (await studio.ask_policy("policy"))["absent"]
+    if not absent:
+        raise InputError("the table has every column that the policy names")
+    what = absent[0] if len(absent) == 1 else f"{len(absent)} columns that are not there"
+    await studio.edit(f"without {what}", gone=absent)
+    return pages.back(request, "/columns")
+
+
+@table_needed
 async def measure_costs(request: Request) -> Response:
     """Measure what each quasi-identifier costs the others: a job."""
     studio = studio_of(request)
@@ -304,7 +327,7 @@ async def step(studio: Studio) -> StepState:
     return StepState(views.DONE if studio.open.project.seen("columns") else views.TO_DO)
 
 
-def commands(studio: Studio) -> tuple[Shown, ...]:
+def commands(studio: Studio) -> tuple[ShownCommand, ...]:
     return show.inspecting(studio), show.costing(studio), show.publishing(studio)
 
 
@@ -315,6 +338,7 @@ ROUTES = (
     post("/columns/several", set_several),
     post("/columns/suggested", use_suggestions),
     post("/columns/accept", accept),
+    post("/columns/absent", forget_absent),
     post("/columns/costs", measure_costs),
     post("/columns/advice", take_advice),
     post("/columns/{number:int}", set_role),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import floor
 from shlex import quote
 from typing import Any
 from urllib.parse import urlencode
@@ -19,7 +20,7 @@ from incrowd.studio.guard import field_of, form_of
 from incrowd.studio.jobs import DONE, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.paging import asked_number
-from incrowd.studio.show import Shown
+from incrowd.studio.show import ShownCommand
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
 
@@ -27,6 +28,7 @@ COMPARE = "compare"
 CACHE = "compared"  # the folder of the project that keeps results, so that no trial is made twice
 MOST_VALUES = 12  # of k or of l in one comparison
 LIMITS = (5, 10, 20, 50, 100)
+SURE = 1e-6  # of a risk that is a division of whole numbers
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,7 @@ async def show_compare(request: Request) -> Response:
         refused=[trial for trial in found.trials if "risk" not in trial],
         chosen=chosen,
         proposed=by_id.get(weighed["proposed"]) if weighed else None,
+        better=by_id.get(weighed["better"]) if weighed else None,
         bound=_bound(found, chosen),
         here=lambda **changed: _address(asked, **changed),
         odds=odds,
@@ -187,14 +190,15 @@ def _form(found: Compared, known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def odds(risk: float) -> str:
-    """A probability as people say it.
+    """A probability as people say it, never said smaller than it is.
 
     Examples
     --------
-    >>> odds(0.1), odds(1.0)
-    ('1 in 10', '1 in 1')
+    >>> odds(0.1), odds(1.0), odds(1 / 20.25)
+    ('1 in 10', '1 in 1', '1 in 20.2')
     """
-    return f"1 in {1 / risk:.4g}"
+    tenths = floor(10 / risk + SURE)
+    return f"1 in {tenths / 10:,.1f}".removesuffix(".0")
 
 
 # What is done
@@ -206,7 +210,10 @@ async def run(request: Request) -> Response:
     studio = studio_of(request)
     known = await studio.ask_policy("comparable")
     fitting = {each["name"] for each in known["methods"] if not each["reason"]}
+    own = (await studio.ask_policy("policy"))["method"]
     names = [name for name in dict.fromkeys(form_of(request).get("method", ())) if name in fitting]
+    quick = {each["name"] for each in known["methods"] if each["quick"]}
+    names.sort(key=lambda name: (name not in quick, name != own))  # marks come soon; of these, the own first
     if not names:
         raise InputError("no method is ticked; tick some first")
     measures = [each["name"] for each in known["measures"]]
@@ -225,7 +232,7 @@ async def run(request: Request) -> Response:
         cache=str(cache),
         ground=known["ground"],
         options=known["options"],
-        method=(await studio.ask_policy("policy"))["method"],
+        method=own,
     )
     return pages.back(request, "/compare")
 
@@ -311,7 +318,7 @@ async def step(studio: Studio) -> StepState:
     return StepState(views.DONE if found.job.state == DONE else views.TO_DO)
 
 
-def commands(studio: Studio) -> tuple[Shown, ...]:
+def commands(studio: Studio) -> tuple[ShownCommand, ...]:
     asked = compared(studio).asked
     words = [f"incrowd compare {show.table_words(studio)} -p {show.policy_words(studio)}"]
     more = ""
@@ -325,7 +332,7 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
     words.append(f"--cache {quote(cache)}")
     given = f"{show.table_python(studio)}, {show.policy_python(studio)}{more}"
     python = f"import incrowd as ic\nprint(ic.compare({given}, cache={cache!r}))"
-    return (Shown("The numbers of this page", " ".join(words), python),)
+    return (ShownCommand("The numbers of this page", " ".join(words), python),)
 
 
 ROUTES = (

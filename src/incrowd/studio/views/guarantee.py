@@ -18,7 +18,7 @@ from incrowd.studio.guard import field_of, form_of
 from incrowd.studio.jobs import DONE, Job
 from incrowd.studio.outlier_chart import HEIGHT, WIDTH, chart_of
 from incrowd.studio.pages import table_needed
-from incrowd.studio.show import Shown
+from incrowd.studio.show import ShownCommand
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
 
@@ -220,12 +220,12 @@ async def step(studio: Studio) -> StepState:
     return StepState(views.DONE if studio.open.project.seen("guarantee") else views.TO_DO)
 
 
-def commands(studio: Studio) -> tuple[Shown, ...]:
+def commands(studio: Studio) -> tuple[ShownCommand, ...]:
     table, policy = show.table_words(studio), show.policy_words(studio)
     asked = f"{show.table_python(studio)}, {show.policy_python(studio)}"
     return (
         show.publishing(studio),
-        Shown(
+        ShownCommand(
             "Who stands out at which p and d",
             f"incrowd outliers {table} -p {policy}",
             f"import incrowd as ic\nprint(ic.outliers({asked}))",

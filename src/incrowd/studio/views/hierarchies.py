@@ -19,7 +19,7 @@ from incrowd.studio import pages, show, views
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of, form_of
 from incrowd.studio.hierarchy_drafts import (
-    Draft,
+    HierarchyDraft,
     Subject,
     as_drafted,
     draft_of,
@@ -32,7 +32,7 @@ from incrowd.studio.hierarchy_drafts import (
 )
 from incrowd.studio.pages import table_needed
 from incrowd.studio.paging import asked_number
-from incrowd.studio.show import Shown
+from incrowd.studio.show import ShownCommand
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
 
@@ -75,10 +75,11 @@ async def show_one(request: Request) -> Response:
     subject = await subject_of(request, studio)
     draft = await draft_of(studio, subject)
     saved = subject
+    published = _of(subject, await studio.ask("hierarchies", **subject.words))["published"]
     if draft is not None and not draft.problem:
         subject = await as_drafted(studio, subject, draft)
     columns = await studio.ask("hierarchies", **subject.words)
-    column = next(one for one in columns if one["name"] == subject.name)
+    column = _of(subject, columns)
     find = request.query_params.get("find", "").strip()[:LONGEST_SEARCH]
     levels = asked_levels(request, columns)
     profile = next(one for one in await studio.ask("columns") if one["name"] == subject.name)
@@ -95,6 +96,7 @@ async def show_one(request: Request) -> Response:
         "hierarchies",
         column=column | {"distinct": profile["distinct"], "at": levels.get(subject.name, 0)},
         saved=forms.words_of(saved.said),
+        published=published,
         words=forms.words_of(subject.said),
         draft=draft,
         fields=fields,
@@ -112,6 +114,10 @@ async def show_one(request: Request) -> Response:
         kind=saved.kind,
         **await _risk(studio, subject.words, levels),
     )
+
+
+def _of(subject: Subject, columns: list[dict[str, Any]]) -> dict[str, Any]:
+    return next(one for one in columns if one["name"] == subject.name)
 
 
 async def _groups(
@@ -164,9 +170,7 @@ async def level_numbers(request: Request) -> Response:
     """The levels of a column's hierarchy, as `inspect -p policy.toml --levels COLUMN --json` has them."""
     studio = studio_of(request)
     subject = await subject_of(request, studio)
-    column = next(
-        one for one in await studio.ask("hierarchies", **subject.words) if one["name"] == subject.name
-    )
+    column = _of(subject, await studio.ask("hierarchies", **subject.words))
     if column["problem"] or not column["levels"]:
         raise InputError(column["problem"] or f"{subject.name} has no hierarchy, so it has no levels")
     facts = await studio.ask_policy("policy")
@@ -199,7 +203,7 @@ async def look(request: Request) -> Response:
     """Show what somebody typed as it would be; nothing is written."""
     studio = studio_of(request)
     subject = await subject_of(request, studio)
-    draft: Draft | None = await tried(studio, subject, await _typed(request, studio, subject))
+    draft: HierarchyDraft | None = await tried(studio, subject, await _typed(request, studio, subject))
     if draft is not None and not draft.problem:
         drafted = await as_drafted(studio, subject, draft)
         draft = None if drafted.text == subject.text else draft
@@ -226,7 +230,7 @@ async def use(request: Request) -> Response:
     return await _used(request, studio, subject, draft)
 
 
-async def _used(request: Request, studio: Studio, subject: Subject, draft: Draft) -> Response:
+async def _used(request: Request, studio: Studio, subject: Subject, draft: HierarchyDraft) -> Response:
     drafted = await as_drafted(studio, subject, draft)
     words = forms.words_of(drafted.said)
     await studio.edit(f"{subject.name}: {words}", changes=draft.changes)
@@ -355,11 +359,11 @@ async def step(studio: Studio) -> StepState:
     return StepState(views.DONE if studio.open.project.seen("hierarchies") else views.TO_DO)
 
 
-def commands(studio: Studio) -> tuple[Shown, ...]:
+def commands(studio: Studio) -> tuple[ShownCommand, ...]:
     table, policy = show.table_words(studio), show.policy_words(studio)
     asked = f"{show.table_python(studio)}, {show.policy_python(studio)}"
     return (
-        Shown(
+        ShownCommand(
             "The levels of this page",
             f"incrowd inspect {table} -p {policy} --levels all",
             f'import incrowd as ic\nlook = ic.inspect({asked}, levels=["all"])\nprint(look.levels)\n'

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from incrowd.errors import InputError
+from incrowd.schema import CHECKS
 from incrowd.studio import pages, show, views, words
 from incrowd.studio.bench import Refusal
 from incrowd.studio.guard import field_of
@@ -20,8 +21,7 @@ from incrowd.studio.jobs import REFUSED, Job
 from incrowd.studio.pages import table_needed
 from incrowd.studio.project import TableFile, project_for, read_bytes, write_whole
 from incrowd.studio.releases import (
-    CHECKS,
-    Published,
+    FoundRelease,
     as_sentence,
     files_in,
     meant,
@@ -29,7 +29,7 @@ from incrowd.studio.releases import (
     releases_of,
     wanted_name,
 )
-from incrowd.studio.show import Shown
+from incrowd.studio.show import ShownCommand
 from incrowd.studio.state import Studio, studio_of
 from incrowd.studio.views import StepState, get, post
 from incrowd.studio.views.start import tables_in
@@ -79,7 +79,7 @@ async def show_release(request: Request) -> Response:
     return await _rendered(request, studio, _of_key(request, studio))
 
 
-async def _rendered(request: Request, studio: Studio, release: Published | None) -> Response:
+async def _rendered(request: Request, studio: Studio, release: FoundRelease | None) -> Response:
     job = studio.jobs.latest(PUBLISH)
     ready = await studio.ask_policy("readiness")
     facts = None if release is None else await _facts(studio, release)
@@ -119,12 +119,12 @@ async def _rendered(request: Request, studio: Studio, release: Published | None)
 # What is known
 
 
-def _of_key(request: Request, studio: Studio) -> Published:
+def _of_key(request: Request, studio: Studio) -> FoundRelease:
     """The release that an address means."""
     return meant(request.path_params["key"], releases_of(studio.open.project))
 
 
-async def _facts(studio: Studio, release: Published) -> dict[str, Any]:
+async def _facts(studio: Studio, release: FoundRelease) -> dict[str, Any]:
     found: dict[str, Any] = await studio.ask("release_facts", path=str(release.path), stamp=release.stamp)
     return found
 
@@ -149,7 +149,7 @@ async def _is_current(studio: Studio, facts: Mapping[str, Any]) -> bool:
     return bool(facts["policy"] == policy and facts["table"][:32] == studio.open.digest)
 
 
-async def _matching(studio: Studio) -> Published | None:
+async def _matching(studio: Studio) -> FoundRelease | None:
     """The newest release that was made with the policy as it is, of the table as it is."""
     return next((one["release"] for one in await _listed(studio) if one["current"]), None)
 
@@ -210,7 +210,7 @@ def _other_tables(studio: Studio) -> list[Path]:
     return [path for path in found if path.resolve() != own]
 
 
-async def _details(studio: Studio, release: Published) -> dict[str, Any]:
+async def _details(studio: Studio, release: FoundRelease) -> dict[str, Any]:
     """Read from the release and the table; of another table nothing is shown."""
     facts = await _facts(studio, release)
     if facts["table"][:32] != studio.open.digest:
@@ -334,13 +334,13 @@ async def step(studio: Studio) -> StepState:
     return StepState(views.DONE)
 
 
-def commands(studio: Studio) -> tuple[Shown, ...]:
+def commands(studio: Studio) -> tuple[ShownCommand, ...]:
     project = studio.open.project
     target = show.place(studio, project.inside("releases") / new_name(project))
     table, policy = show.table_words(studio), show.policy_words(studio)
     in_python = f"{show.table_python(studio)}, {show.policy_python(studio)}, {target!r}"
     found = [
-        Shown(
+        ShownCommand(
             "The release of this policy",
             f"incrowd publish {table} -p {policy} -o {quote(target)}",
             f"import incrowd as ic\nic.publish({in_python})",
@@ -350,7 +350,7 @@ def commands(studio: Studio) -> tuple[Shown, ...]:
     if made:
         last = show.place(studio, made[-1].path)
         found.append(
-            Shown(
+            ShownCommand(
                 "The loss by column of the last release",
                 f"incrowd measure {quote(last)} --original {table}",
                 f"import incrowd as ic\nprint(ic.measure({last!r}, {show.table_python(studio)}))",

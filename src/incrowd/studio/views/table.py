@@ -13,7 +13,7 @@ from incrowd.studio import pages, show, views
 from incrowd.studio.guard import field_of
 from incrowd.studio.pages import table_needed
 from incrowd.studio.paging import Paging, asked_number
-from incrowd.studio.show import Shown
+from incrowd.studio.show import ShownCommand
 from incrowd.studio.state import Studio, column_number, studio_of
 from incrowd.studio.views import StepState, get, post
 
@@ -161,7 +161,7 @@ async def step(studio: Studio) -> StepState:
     return StepState(views.DONE if here.project.seen("table") else views.TO_DO)
 
 
-def commands(studio: Studio) -> tuple[Shown, ...]:
+def commands(studio: Studio) -> tuple[ShownCommand, ...]:
     return (show.profiling(studio),)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from incrowd.commands.compare import compare
+from incrowd.commands.compare import TRIAL, compare
 from incrowd.commands.comparison import Level, Skipped, Trial
 from incrowd.schema import Source
 from incrowd.studio.job_process import Reporter
@@ -37,7 +37,7 @@ def run(
         levels,
         cache=cache,
         on_trial=told,
-        watch=reporter.watch,
+        watch=lambda step: (reporter.watch_parts if step.startswith(TRIAL) else reporter.watch)(step),
     )
     return found.to_dict(measure)
 

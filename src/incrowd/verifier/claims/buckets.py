@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.columns import (
     CodedColumn,
     Ints,
@@ -25,7 +26,6 @@ from incrowd.verifier.columns import (
     numbers_of,
     text_ranks,
 )
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.order import MOST_DEVIATIONS, check_order
 

@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.claims.kd_tree import RegionSearch, Runs
 from incrowd.verifier.columns import Ints, first_of_each, fold, sums, within
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.truth import CodedTables
 

@@ -12,14 +12,17 @@ from incrowd.verifier.claims.subject import ClaimSubject, EquivalenceClasses, Hi
 from incrowd.verifier.columns import Ints, folded
 from incrowd.verifier.failure import CheckFailed, require, whole
 
+NONE = -1
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShownRelease:
-    """The rows of a release: whose each is, and the date as of which it shows them."""
+    """The rows of a release: whose each is, as of which date it shows them, and its group in the ledger."""
 
     classes: EquivalenceClasses
     person: Ints
     date: Ints
+    group: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +72,52 @@ def series_l(claim: Claim, subject: ClaimSubject) -> int:
             f"in release {number} a value makes up more than 1/{least} of people with one history",
         )
     return min(reached)
+
+
+def m_invariance(claim: Claim, subject: ClaimSubject) -> int:
+    """The fewest values of a signature: those of somebody's group, the same in every release that shows them.
+
+    Groups are parts of classes, and the ledgers name them: whoever sees classes alone sees less.
+    """
+    histories, m = _of(subject), whole(claim, "m")
+    known: dict[object, int] = {}
+    signature, value = (np.full(histories.people, NONE) for _ in range(2))
+    numbers: dict[bytes, int] = {}
+    reached = []
+    for number, release in enumerate(histories.releases):
+        codes, meaning = release.classes.meanings(claim)
+        shown = np.array([known.setdefault(thing, len(known)) for thing in meaning], np.int64)[codes]
+        order = np.lexsort((shown, release.group))
+        group, rows = release.group[order], shown[order]
+        starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+        _check_groups(number, release, order, starts)
+        again = (group[1:] == group[:-1]) & (rows[1:] == rows[:-1])
+        require(not again.any(), f"in release {number} a group has a value twice")
+        sizes = np.diff(np.append(starts, rows.size))
+        reached.append(int(sizes.min()))
+        require(reached[-1] >= m, f"in release {number} a group has {reached[-1]} values, m = {m}")
+        own = [numbers.setdefault(part.tobytes(), len(numbers)) for part in np.split(rows, starts[1:])]
+        people = release.person[order]
+        _check_same(signature, people, np.repeat(own, sizes), f"in release {number}, another signature")
+        _check_same(value, people, rows, f"in release {number}, another value")
+    return min(reached)
+
+
+def _check_groups(number: int, release: ShownRelease, order: Ints, starts: Ints) -> None:
+    """All rows of a group are in one class."""
+    row_class = release.classes.row_class[order]
+    inside = np.ones(row_class.size, np.bool_)
+    inside[starts] = False
+    torn = inside[1:] & (row_class[1:] != row_class[:-1])
+    require(not torn.any(), f"in release {number} a group has rows of two classes")
+
+
+def _check_same(kept: Ints, people: Ints, now: Ints, what: str) -> None:
+    """People have what they had before; who had nothing has it from now on."""
+    before = kept[people]
+    changed = int(((before != NONE) & (before != now)).sum())
+    require(not changed, f"{changed} people have, {what} than before")
+    kept[people] = now
 
 
 def _of(subject: ClaimSubject) -> Histories:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Claim, Column, Role, Schema
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.columns import (
     Bools,
     CodedColumn,
@@ -31,7 +32,7 @@ from incrowd.verifier.columns import (
     fold,
     numbers_of,
 )
-from incrowd.verifier.csv_file import Codes, CsvRows
+from incrowd.verifier.csv_file import CsvRows
 from incrowd.verifier.digests import fingerprint
 from incrowd.verifier.failure import CheckFailed, exactly, require, whole
 from incrowd.verifier.values import value

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.columns import Bools, Ints, within
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.failure import CheckFailed
 
 LEAF = 16  # records that are looked at one by one

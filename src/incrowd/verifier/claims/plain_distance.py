@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import EVERYTHING, MISSING, Column, Kind, Shape
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.columns import Bools, CodedColumn, Ints
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.values import tree_of, value

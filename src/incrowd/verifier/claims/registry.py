@@ -20,7 +20,7 @@ from incrowd.verifier.claims.classes import (
     transparent_diversity,
 )
 from incrowd.verifier.claims.closeness import candidate_closeness, t_closeness
-from incrowd.verifier.claims.histories import series_k, series_l
+from incrowd.verifier.claims.histories import m_invariance, series_k, series_l
 from incrowd.verifier.claims.join_presence import even_presence
 from incrowd.verifier.claims.nonhomogeneous import (
     candidate_diversity,
@@ -80,6 +80,7 @@ MODELS: Mapping[str, ClaimModel] = {
     "even-presence": ClaimModel(even_presence, ("k", "most", "certain"), (COUNTED,), joins=True),
     "series-k": ClaimModel(series_k, ("k",), (SERIES,)),
     "series-l": ClaimModel(series_l, ("l",), (SERIES,)),
+    "m-invariance": ClaimModel(m_invariance, ("m",), (SERIES,)),
     "plain": ClaimModel(plain, PARAMETERS, hides_suppression=True),
 }
 

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.schema import Claim, Column, Role, Schema
+from incrowd.verifier.cell_coder import Codes
 from incrowd.verifier.claims.buckets import OriginalValues
 from incrowd.verifier.claims.consistency_graph import ConsistencyGraph
 from incrowd.verifier.claims.join import JoinedPeople, PrivateCounts
 from incrowd.verifier.columns import CodedColumn, Ints
-from incrowd.verifier.csv_file import Codes
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import require
 from incrowd.verifier.truth import CodedTables
@@ -66,12 +66,16 @@ class EquivalenceClasses:
 
     def values(self, claim: Claim) -> tuple[Ints, int]:
         """The value of each row in the claim's column, numbered in order, missing first; and how many."""
-        column = self.column(claim)
-        found = self.sensitive[column.name]
-        meaning = [_meaning(column, text, self.schema.missing) for text in found.texts]
+        codes, meaning = self.meanings(claim)
         place = {thing: place for place, thing in enumerate(sorted(set(meaning)))}
         ranks = np.array([place[thing] for thing in meaning], np.int64)
-        return ranks[found.codes], len(place)
+        return ranks[codes], len(place)
+
+    def meanings(self, claim: Claim) -> tuple[Codes, list[tuple[int, Any]]]:
+        """The text of each row in the claim's column as a number, and what each of these texts means."""
+        column = self.column(claim)
+        found = self.sensitive[column.name]
+        return found.codes, [_meaning(column, text, self.schema.missing) for text in found.texts]
 
     def histogram(self, claim: Claim, group: Ints | None = None) -> Histogram:
         """The values of the claim's column in each class or other group, counted in rows."""

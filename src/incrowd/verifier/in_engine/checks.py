@@ -18,8 +18,7 @@ from incrowd.verifier.claims.nonhomogeneous import check_match_probability
 from incrowd.verifier.claims.registry import MATCHES, claim_name, joins
 from incrowd.verifier.columns import Numbering, Restoring, RowSource, restored
 from incrowd.verifier.csv_file import CsvRows
-from incrowd.verifier.domain import ColumnDomain
-from incrowd.verifier.failure import require
+from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.folder import CSV, HIERARCHIES_FILE, TOTALS_FILE, OpenedFolder, ReleaseFiles
 from incrowd.verifier.hierarchies import check_built
 from incrowd.verifier.in_engine.claims import check_counted
@@ -31,14 +30,14 @@ from incrowd.verifier.in_engine.people import (
     SampledPeople,
     read_people,
 )
-from incrowd.verifier.in_engine.relations import DistinctTexts, Relation, SqlSession, has_both, rows_relation
+from incrowd.verifier.in_engine.relations import Relation, SqlSession, has_both, rows_relation
 from incrowd.verifier.in_engine.rings import PLACES, RingTruth, WitnessedRings
+from incrowd.verifier.in_engine.series import OF_SERIES, CohortTruth, SeriesChecks, SeriesInEngine
 from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, RankedColumn, TruthInEngine
-from incrowd.verifier.in_engine.whole_numbers import WholeNumberColumn
+from incrowd.verifier.in_engine.whole_numbers import ranked_column
 from incrowd.verifier.labels import check_hierarchies
 from incrowd.verifier.order import check_both_orders, check_order
 from incrowd.verifier.request import Expected, Progress, silent
-from incrowd.verifier.tables import NO_CELL
 from incrowd.verifier.totals import check_totals_by_count
 
 MOST_IN_ORDER = 200_000  # rows whose order is compared with that of the original
@@ -60,18 +59,19 @@ def verify_in_engine(
     expected: Expected,
     witness: ClassWitness,
     progress: Progress = silent,
+    series: SeriesInEngine | None = None,
 ) -> Verdict:
     """Verify a release folder against the original table, both too large for memory.
 
     Only releases of equivalence classes or rings in which everybody has a row are confirmed, and of classes
-    in which people of a public table have rows, too.
+    in which people of a public table have rows, too. Of a `series` the original is the effective table.
     """
     folder = OpenedFolder(ReleaseFiles(release.folder, datasheet=release.datasheet), expected)
     checklist = Checklist()
     checklist.run("files", folder.check_files)
     public = original.table() if isinstance(original, JoinedOriginals) else None
     checklist.run("manifest", lambda: folder.check_manifest(public))
-    checks = EngineChecks(session, release, original, expected, witness, folder, checklist.facts)
+    checks = EngineChecks(session, release, original, expected, witness, folder, checklist.facts, series)
     steps = checks.steps()
     for done, (name, step, basic) in enumerate(steps):
         checklist.run(name, step, basic=basic)
@@ -96,6 +96,7 @@ class EngineChecks:
         witness: ClassWitness,
         folder: OpenedFolder,
         facts: dict[str, Any],
+        series: SeriesInEngine | None = None,
     ) -> None:
         self._session, self._release, self._given, self._expected = session, release, original, expected
         self._witness, self._folder, self.facts = witness, folder, facts
@@ -104,14 +105,19 @@ class EngineChecks:
         self._released: Relation
         self._truth: TruthInEngine
         self._people: CountedPeople | None = None
+        self._in_series, self._series = series, cast(SeriesChecks, None)
         self._sizes = np.zeros(0, np.int64)
         self._in_totals: Mapping[str, frozenset[str]] = {}
 
     def steps(self) -> list[Step]:
         """All that are required, in order."""
         expected = self._expected
+        # What is read of earlier releases is done with before this one is.
+        of_series = [("chain", self.chain, True), ("effective", self.effective, True)]
+        of_series.append(("erased", self.erased, False))
         found: list[Step] = [
             ("schema", self.schema, True),
+            *(of_series if expected.in_series else ()),
             ("cells", self.cells, True),
             ("rows", self.rows, True),
             ("private", self.private, True),
@@ -131,6 +137,8 @@ class EngineChecks:
     @cached_property
     def _of_witness(self) -> type[TruthInEngine]:
         """How truth is shown: records of a class, numbers of records behind rows, or rings."""
+        if self._expected.in_series:
+            return CohortTruth
         named = {row[0] for row in self._session.rows(f"DESCRIBE SELECT * FROM {self._witness.records}")}
         if self._expected.joined:
             return JoinedTruth
@@ -185,22 +193,13 @@ class EngineChecks:
         for column in self._expected.schema.columns:
             check_built(column, None)
         tables = self._original, self._released
+        by_text = bool(self._expected.totals)  # these are checked text by text
         for j, column in enumerate(self._quasi_columns):
-            whole = None
-            if not self._expected.totals:  # these are checked text by text
-                whole = WholeNumberColumn.of(self._session, column, tables, missing, j)
-            self._quasi.append(self._by_texts(column) if whole is None else whole)
+            self._quasi.append(ranked_column(self._session, column, tables, missing, j, by_text))
         for name in self._private:
             both, held = (has_both(self._session, each, name) for each in (self._released, self._original))
             one = held or not both
             require(one, f"column {name} of the release has both NULL and empty texts, the original not")
-
-    def _by_texts(self, column: Column) -> QuasiColumn:
-        records = DistinctTexts.of(self._session, self._original, column.name)
-        shown = DistinctTexts.of(self._session, self._released, column.name)
-        cells = sorted(NO_CELL if text is None else text for text in shown.texts)
-        domain = ColumnDomain(column, records.texts, self._expected.schema.missing)
-        return QuasiColumn(column, domain, records, cells, domain.regions(cells, canonical=True))
 
     def _read_original(self, quasi: list[str]) -> Relation:
         if isinstance(self._given, JoinedOriginals):
@@ -258,7 +257,10 @@ class EngineChecks:
 
     def private(self) -> None:
         tables = self._original, self._released
-        self._truth = self._of_witness(self._session, *tables, self._quasi, self._private)
+        if self._expected.in_series:
+            self._truth = self._series.truth_of_last(*tables, self._quasi, self._private)
+        else:
+            self._truth = self._of_witness(self._session, *tables, self._quasi, self._private)
         self._truth.count()
         invented = self._truth.private_invented()
         more = "rows have sensitive and kept values that occur more often than in the original table"
@@ -269,6 +271,8 @@ class EngineChecks:
         self._truth.compare()
         self._sizes = self._truth.number_classes()
         self.facts["classes"], self.facts["smallest_class"] = self._sizes.size, int(self._sizes.min())
+        if isinstance(self._truth, CohortTruth):
+            self._series.add_last(self._truth)
         if self._people is not None and isinstance(self._truth, JoinedTruth):
             own, rows = self._people.own, self.facts["rows"]
             self.facts |= {"people": self._people.everyone, "own": own, "external": rows - own}
@@ -334,13 +338,33 @@ class EngineChecks:
         }
         check_hierarchies(table, restored, self._quasi_columns, self._expected.schema.missing, named)
 
+    def chain(self) -> str:
+        if self._in_series is None:
+            raise CheckFailed("the ledger of the series and its earlier releases are not there")
+        stated, expected = self._folder.stated.series, self._expected
+        self._series = SeriesChecks(self._session, self._in_series, expected.schema, expected.claims, stated)
+        return self._series.chain()
+
+    def effective(self) -> str:
+        return self._series.effective()
+
+    def erased(self) -> str:
+        return self._series.erased()
+
     def claim(self, claim: Claim) -> str:
+        if claim.model in OF_SERIES:
+            reached: int | str = self._series.claim(claim)
+        else:
+            reached = self._counted(claim)
+        self.facts.setdefault("reached", {})[claim_name(claim)] = reached
+        return f"reaches {reached}"
+
+    def _counted(self, claim: Claim) -> int | str:
+        """What the rows of this release reach."""
         schema, values_of = self._expected.schema, self._truth.values_of
         only_own = self._expected.joined and not joins([claim])
         require(not only_own, "the claim is about the original table only, but others have rows, too")
-        reached = check_counted(claim, schema, self._sizes, values_of, self._rings)
-        self.facts.setdefault("reached", {})[claim_name(claim)] = reached
-        return f"reaches {reached}"
+        return check_counted(claim, schema, self._sizes, values_of, self._rings)
 
     @cached_property
     def _rings(self) -> WitnessedRings | None:

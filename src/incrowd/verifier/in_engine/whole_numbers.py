@@ -15,9 +15,11 @@ import numpy as np
 
 from incrowd.schema import MISSING, Column, Kind, Shape
 from incrowd.verifier.cell_regions import CellRegions
+from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import require
-from incrowd.verifier.in_engine.relations import BITS_A_WORD, Relation, SqlSession, text_sql
-from incrowd.verifier.in_engine.truth import ClassWitness, NumberSql
+from incrowd.verifier.in_engine.relations import BITS_A_WORD, DistinctTexts, Relation, SqlSession, text_sql
+from incrowd.verifier.in_engine.truth import ClassWitness, NumberSql, QuasiColumn, RankedColumn
+from incrowd.verifier.tables import NO_CELL
 
 MANY = 100_000  # values of a column: with fewer, reading them one by one costs little
 _BESIDE = f"{{{MISSING}|"  # how a cell begins that holds missing beside numbers
@@ -170,3 +172,21 @@ def _regions(session: SqlSession, cells: str, numbers: WholeNumbers) -> CellRegi
     low, high = (found[name].astype(np.int64) for name in ("a", "b"))
     nothing, missing = np.zeros(0, np.int64), found["missing"].astype(np.bool_)
     return CellRegions(low, high, missing, np.zeros(low.size, np.bool_), nothing, numbers.size)
+
+
+def ranked_column(
+    session: SqlSession,
+    column: Column,
+    tables: tuple[Relation, Relation],
+    missing: frozenset[str],
+    j: int,
+    text_by_text: bool = False,
+) -> RankedColumn:
+    """A quasi-identifier of the original and of the release: inside the database, or by its texts."""
+    whole = None if text_by_text else WholeNumberColumn.of(session, column, tables, missing, j)
+    if whole is not None:
+        return whole
+    records, shown = (DistinctTexts.of(session, table, column.name) for table in tables)
+    cells = sorted(NO_CELL if text is None else text for text in shown.texts)
+    domain = ColumnDomain(column, records.texts, missing)
+    return QuasiColumn(column, domain, records, cells, domain.regions(cells, canonical=True))
