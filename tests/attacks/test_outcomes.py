@@ -16,7 +16,7 @@ from support.measure_tables import box, flat, microdata, ranged, release
 
 from incrowd.attacks.candidates import degree, matching
 from incrowd.attacks.linked import known_rows
-from incrowd.attacks.registry import LUCK, AttackResult, NotTried, Outcome, Rate, one_of
+from incrowd.attacks.registry import LUCK, AttackResult, NotTried, Outcome, Rate, by_chance, one_of
 from incrowd.attacks.target import Target
 from incrowd.commands.attack import Attacked
 from incrowd.flow import Table
@@ -100,6 +100,14 @@ def test_who_keeps_the_bound_to_the_letter_is_hardly_ever_accused(tried: int, k:
     assert accused
     assert binom.sf(accused[0] - 1, tried, 1 / k) < LUCK  # and one less would not be enough
     assert binom.sf(accused[0] - 2, tried, 1 / k) >= LUCK
+
+
+@given(st.integers(1, 3000), st.floats(1e-6, 0.999), st.data())
+def test_chance_is_that_of_the_binomial(tried: int, share: float, data: st.DataObject) -> None:
+    won = data.draw(st.integers(min(int(share * tried) + 1, tried), tried))
+    assert by_chance(won, tried, share) == pytest.approx(
+        binom.sf(won - 1, tried, share), rel=1e-6, abs=1e-300
+    )
 
 
 def test_those_who_are_certain_are_no_luck() -> None:

@@ -80,7 +80,7 @@ def swallow():
         send()
     except BaseException:
         pass
-before(pipeline, "verified", swallow)
+before(pipeline, "_verified", swallow)
 """)
 
 # In the middle of a commit: it waits, and then it is too late.
@@ -93,7 +93,7 @@ TWICE = AROUND.format("""
 def first():
     before(stage, "_discard", lambda: os.kill(os.getpid(), number))
     send()
-before(pipeline, "verified", first)
+before(pipeline, "_verified", first)
 """)
 
 AT_EXIT = AROUND.format("""

@@ -217,7 +217,7 @@ main()
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
-@pytest.mark.parametrize(("module", "step"), [("draft", "encode"), ("pipeline", "verified")])
+@pytest.mark.parametrize(("module", "step"), [("draft", "encode"), ("pipeline", "_verified")])
 @pytest.mark.usefixtures("place")
 def test_ctrl_c_leaves_nothing(module: str, step: str, sent: signal.Signals, clinic: Path) -> None:
     ran = run("publish", *asked(clinic), "-o", "out", script=SLOW.format(place=module, step=step))

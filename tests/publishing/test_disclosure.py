@@ -16,8 +16,8 @@ from incrowd.commands.publish import publish
 from incrowd.errors import Exposure
 from incrowd.flow import Microdata, Sensitive, Table
 from incrowd.policy import Policy
-from incrowd.policy.exposures import single_valued_neighbourhoods
 from incrowd.publishing.pipeline import publish_to
+from incrowd.publishing.warnings import single_valued_neighbourhoods
 from incrowd.schema import Kind
 
 

@@ -25,7 +25,7 @@ from incrowd.commands.verify import verify
 from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
 from incrowd.policy import Policy
-from incrowd.publishing import checking, pipeline
+from incrowd.publishing import pipeline
 from incrowd.publishing.pipeline import Form, publish_to
 from incrowd.release.data_files import read_rows
 from incrowd.schema import Claim, Column, Kind, Role, Schema
@@ -222,7 +222,7 @@ def threaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]
     """A table and a policy; several threads do even the little that there is to do."""
     for module in (long_work, pipeline):
         monkeypatch.setattr(module, "WORTH_THREADS", 0)
-    monkeypatch.setattr(checking, "WORTH_READING_AHEAD", 0)
+    monkeypatch.setattr(pipeline, "WORTH_READING_AHEAD", 0)
     monkeypatch.setattr(csv_reader, "WORTH_COMPILED", 0)
     monkeypatch.setattr(csv_writer, "WORTH_COMPILED", 0)
     monkeypatch.setattr(csv_reader, "BLOCK", 256)
@@ -249,13 +249,13 @@ def test_an_original_that_changes_meanwhile_is_seen_though_it_was_read_ahead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, policy = threaded(tmp_path, monkeypatch)
-    ask = checking.verified
+    ask = pipeline._verified
 
     def later(*given: Any) -> Any:
         table.write_text(table.read_text(encoding="utf-8").replace(",a", ",b"), encoding="utf-8")
         return ask(*given)
 
-    monkeypatch.setattr(pipeline, "verified", later)
+    monkeypatch.setattr(pipeline, "_verified", later)
     with pytest.raises(Refused, match="private"):
         publish(table, policy, tmp_path / "out", threads=2)
     assert not (tmp_path / "out").exists()

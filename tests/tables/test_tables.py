@@ -34,7 +34,6 @@ from incrowd.tables import (
     as_frame,
     csv_reader,
     csv_scan,
-    csv_words,
     csv_writer,
     protected,
     read,
@@ -231,26 +230,6 @@ def test_any_bytes_are_read_like_the_standard_library_or_refused(data: bytes) ->
 
 
 # ---------------------------------------------------------------- codes
-
-
-@settings(deadline=None)
-@given(st.lists(st.text("ab\u00e9", max_size=40), min_size=1, max_size=60))
-def test_first_rows_agree_with_a_search(texts: list[str]) -> None:
-    cells = [text.encode() for text in texts]
-    ends = np.cumsum([len(cell) for cell in cells], dtype=np.int32)
-    starts = np.concatenate(([0], ends[:-1])).astype(np.int32)
-    buffer = np.frombuffer(b"".join(cells) + bytes(csv_words.PADDING), dtype=np.uint8)
-    first = csv_words.first_rows(buffer, starts, ends)
-    assert first.tolist() == [cells.index(cell) for cell in cells]
-    codes, leads = csv_words.numbered(first)
-    assert [cells[leads[code]] for code in codes] == cells
-    assert leads.tolist() == sorted(set(first.tolist()))
-
-
-def test_cells_that_all_collide_are_still_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_words, "_mixed", lambda hashes, words: np.zeros_like(hashes))
-    table = from_bytes(b"a\n" + b"".join(b"%d\n" % (row % 50) for row in range(200)))
-    assert table.column("a").rows() == [str(row % 50) for row in range(200)]
 
 
 def scanned(data: bytes, width: int, wanted: Sequence[int], scanner: Scanner | None = None) -> Scanned | None:

@@ -14,7 +14,7 @@ from enum import StrEnum
 from fractions import Fraction
 from importlib import import_module
 from itertools import groupby, product
-from math import ceil, sqrt
+from math import ceil, exp, lgamma, log, log1p, sqrt
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypeVar
@@ -105,11 +105,9 @@ class Rate:
             rate, many = self.luck
             sure = self.won - Fraction(rate.won) * many / rate.tried if rate.tried else Fraction(self.won)
             return rate.above((bound * self.tried - sure) / many)
-        if bound < 0 or bound >= 1 or not self.won:
+        if not 0 <= bound < 1 or self.won <= bound * self.tried:
             return bound < 0
-        from scipy.special import betainc  # here, since every command imports this module
-
-        return bool(betainc(int(self.won), self.tried - int(self.won) + 1, float(bound)) < LUCK)
+        return by_chance(int(self.won), self.tried, float(bound)) < LUCK
 
     def within(self, bound: Fraction) -> bool:
         """Is it certainly not above a bound? If its interval reaches over the bound, nobody knows."""
@@ -133,6 +131,26 @@ class Rate:
         won = self.won if isinstance(self.won, int) else float(self.won)
         ends = {"share": self.share, "low": low, "high": high}
         return {"won": won, "tried": self.tried, **ends, "exact": self.exact}
+
+
+def by_chance(won: int, tried: int, share: float) -> float:
+    """How likely so many or more of `tried` win, each by itself with a chance; for more than are expected.
+
+    Examples
+    --------
+    >>> round(by_chance(3, 4, 0.5), 12)
+    0.3125
+    """
+    if not share:
+        return float(not won)
+    ways = lgamma(tried + 1) - lgamma(won + 1) - lgamma(tried - won + 1)
+    term = exp(ways + won * log(share) + (tried - won) * log1p(-share))
+    odds, found = share / (1 - share), 0.0
+    while term > 1e-17 * found and won <= tried:  # each term is a smaller part of the one before
+        found += term
+        term *= odds * (tried - won) / (won + 1)
+        won += 1
+    return found
 
 
 def one_of(sizes: NDArray[np.int64]) -> Rate:

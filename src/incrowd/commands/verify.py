@@ -14,11 +14,12 @@ from incrowd.flow import Table
 from incrowd.join import check_public
 from incrowd.long_work import Watch, unwatched
 from incrowd.policy import Policy
-from incrowd.policy.exposures import check_exact_columns, check_names
-from incrowd.publishing.checking import earlier_releases
+from incrowd.policy.columns import check_exact_columns
+from incrowd.policy.exposures import check_names
 from incrowd.publishing.engine_choice import check_engine, resources_of
 from incrowd.publishing.memory_limit import check_fits, fits
 from incrowd.publishing.request import Request, requested
+from incrowd.publishing.series import earlier_releases
 from incrowd.release.data_files import data_files, read_file
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.ledger import KeptLedger

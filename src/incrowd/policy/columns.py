@@ -1,19 +1,24 @@
-"""What a policy says of one column, completed by the table: how it is read, its shape, its hierarchy."""
+"""What a policy says of a column, completed by the table: how it is read, its shape, its hierarchy.
+
+A column that is published unchanged is refused where many have a value of their own in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from incrowd.errors import HierarchyError, PolicyError
+from incrowd.errors import Exposure, HierarchyError, PolicyError
 from incrowd.flow import Table, TextColumn
 from incrowd.hierarchy import Family
 from incrowd.hierarchy.builders import Rows, build_levels, complete, grow, read_levels
+from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE
 from incrowd.policy.parts import Described, Quasi
-from incrowd.schema import Column, Kind, Role, Shape
+from incrowd.schema import Column, Kind, Role, Schema, Shape
 from incrowd.values import Ambiguous, Reading, canonical_format, read_texts, reading_of, same_name
 from incrowd.values.dates import TIME
 
@@ -21,6 +26,9 @@ from incrowd.values.dates import TIME
 _TEXT_BUILDERS = ("prefix", "mask", "postcodes", "icd10", "rare")
 KIND_OF_BUILDER = {"dates": Kind.DATE, **dict.fromkeys(_TEXT_BUILDERS, Kind.CATEGORICAL)}
 PLAIN = Quasi()
+UNIQUE_SHARE = 0.05  # a kept column is near-unique if more than this share of its rows stands alone
+SENSITIVE_SHARE = 0.5  # the same of a sensitive column, which outsiders hardly know
+LEAST_ALONE = 20  # in fewer rows than that, values of one's own say nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,3 +232,74 @@ def _permissible(said: Quasi, texts: Sequence[str], name: str) -> tuple[frozense
         member for member in closed.members if len(member) > 1 and (member in declared or member != domain)
     )
     return tuple(sorted(large, key=lambda member: (len(member), sorted(member))))
+
+
+def check_exact_columns(table: Table, schema: Schema, accept: Sequence[str], bucketed: bool = False) -> None:
+    """Refuse to publish a column unchanged in which many have a value of their own, unless that was accepted.
+
+    Sensitive values that are published in buckets are beside no row.
+    """
+    check_lone_values(
+        lone_values(table, schema, Role.KEEP, Role.SENSITIVE), len(table), schema, accept, bucketed
+    )
+
+
+def lone_values(table: Table, schema: Schema, *roles: Role) -> dict[str, int]:
+    """For each column of these roles, how many rows have a value that nobody else has."""
+    persons = _persons(table, schema)
+    return {
+        column.name: rows_alone(table.column(column.name).codes, persons) for column in schema.having(*roles)
+    }
+
+
+def check_lone_values(
+    lone: Mapping[str, int], rows: int, schema: Schema, accept: Sequence[str], bucketed: bool = False
+) -> None:
+    """The same where the rows with values of their own were counted."""
+    for column in schema.having(Role.KEEP):
+        alone = lone[column.name]
+        if alone > UNIQUE_SHARE * rows and not NEAR_UNIQUE_KEEP.accepted(accept):
+            raise Exposure(
+                NEAR_UNIQUE_KEEP.name,
+                f"{column.name} is to be published unchanged, but {alone} of {rows} rows have a value "
+                "that nobody else has; make it a quasi-identifier, or drop it",
+            )
+    for column in () if bucketed else schema.having(Role.SENSITIVE):
+        alone = lone[column.name]
+        if near_unique(alone, rows) and not NEAR_UNIQUE_SENSITIVE.accepted(accept):
+            raise Exposure(
+                NEAR_UNIQUE_SENSITIVE.name,
+                f"{column.name} is sensitive and would be published unchanged, but {alone} of {rows} "
+                "rows have a value that nobody else has; round it, make it a quasi-identifier, or drop it",
+            )
+
+
+def near_unique(alone: int, rows: int) -> bool:
+    """Do most rows of a sensitive column have a value that nobody else has?"""
+    return alone >= LEAST_ALONE and alone > SENSITIVE_SHARE * rows
+
+
+def _persons(table: Table, schema: Schema) -> NDArray[np.int64] | None:
+    """Whose row each is; None without an entity: then every row is a person."""
+    for column in schema.having(Role.ENTITY):
+        return table.column(column.name).codes.astype(np.int64)
+    return None
+
+
+def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64] | None) -> int:
+    """How many rows have a value (n,) that no other person (n,) has; of None, no other row.
+
+    Examples
+    --------
+    >>> rows_alone(np.array([0, 1, 1, 2, 2]), np.array([0, 1, 1, 3, 4]))
+    3
+    >>> rows_alone(np.array([0, 1, 1, 2, 2]), None)
+    1
+    """
+    if persons is None:
+        return int((np.bincount(codes) == 1).sum())
+    owner = np.zeros(int(codes.max()) + 1, np.int64)
+    owner[codes] = persons  # one person of each value; who is another one shares it
+    shared = np.zeros(owner.size, np.bool_)
+    shared[codes[owner[codes] != persons]] = True
+    return int((~shared[codes]).sum())

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from incrowd.errors import Exposure, PolicyError, unknown
-from incrowd.flow import Microdata, Regions, Table
-from incrowd.policy import Policy
-from incrowd.schema import Role, Schema
 
 EVERY = "all"  # accepts every exposure: for research
-UNIQUE_SHARE = 0.05  # a kept column is near-unique if more than this share of its rows stands alone
-SENSITIVE_SHARE = 0.5  # the same of a sensitive column, which outsiders hardly know
-LEAST_ALONE = 20  # in fewer rows than that, values of one's own say nothing
 
 
 @dataclass(frozen=True)
@@ -138,146 +129,3 @@ def check_names(accept: Sequence[str]) -> None:
     strange = [name for name in accept if name not in names]
     if strange:
         raise PolicyError(unknown("in the list of exposures", strange, names))
-
-
-def check_exact_columns(table: Table, schema: Schema, accept: Sequence[str], bucketed: bool = False) -> None:
-    """Refuse to publish a column unchanged in which many have a value of their own, unless that was accepted.
-
-    Sensitive values that are published in buckets are beside no row.
-    """
-    check_lone_values(
-        lone_values(table, schema, Role.KEEP, Role.SENSITIVE), len(table), schema, accept, bucketed
-    )
-
-
-def lone_values(table: Table, schema: Schema, *roles: Role) -> dict[str, int]:
-    """For each column of these roles, how many rows have a value that nobody else has."""
-    persons = _persons(table, schema)
-    return {
-        column.name: rows_alone(table.column(column.name).codes, persons) for column in schema.having(*roles)
-    }
-
-
-def check_lone_values(
-    lone: Mapping[str, int], rows: int, schema: Schema, accept: Sequence[str], bucketed: bool = False
-) -> None:
-    """The same where the rows with values of their own were counted."""
-    for column in schema.having(Role.KEEP):
-        alone = lone[column.name]
-        if alone > UNIQUE_SHARE * rows and not NEAR_UNIQUE_KEEP.accepted(accept):
-            raise Exposure(
-                NEAR_UNIQUE_KEEP.name,
-                f"{column.name} is to be published unchanged, but {alone} of {rows} rows have a value "
-                "that nobody else has; make it a quasi-identifier, or drop it",
-            )
-    for column in () if bucketed else schema.having(Role.SENSITIVE):
-        alone = lone[column.name]
-        if near_unique(alone, rows) and not NEAR_UNIQUE_SENSITIVE.accepted(accept):
-            raise Exposure(
-                NEAR_UNIQUE_SENSITIVE.name,
-                f"{column.name} is sensitive and would be published unchanged, but {alone} of {rows} "
-                "rows have a value that nobody else has; round it, make it a quasi-identifier, or drop it",
-            )
-
-
-def near_unique(alone: int, rows: int) -> bool:
-    """Do most rows of a sensitive column have a value that nobody else has?"""
-    return alone >= LEAST_ALONE and alone > SENSITIVE_SHARE * rows
-
-
-def isolating_columns(table: Table, schema: Schema) -> tuple[str, ...]:
-    """One warning for all sensitive columns in which many rows have a value that nobody else has."""
-    return isolating_values(lone_values(table, schema, Role.SENSITIVE), len(table), schema)
-
-
-def isolating_values(lone: Mapping[str, int], rows: int, schema: Schema) -> tuple[str, ...]:
-    """The same where these rows were counted."""
-    found = {}
-    for column in schema.having(Role.SENSITIVE):
-        alone = lone[column.name]
-        if alone >= LEAST_ALONE and alone > UNIQUE_SHARE * rows:
-            found[column.name] = alone / rows
-    if not found:
-        return ()
-    shares = ", ".join(f"{name} ({share:.0%} of the rows)" for name, share in found.items())
-    return (
-        f"sensitive values are published unchanged, and some are nobody else's: {shares}; whoever knows such "
-        "a value finds the row; round it, or drop the column",
-    )
-
-
-def _persons(table: Table, schema: Schema) -> NDArray[np.int64] | None:
-    """Whose row each is; None without an entity: then every row is a person."""
-    for column in schema.having(Role.ENTITY):
-        return table.column(column.name).codes.astype(np.int64)
-    return None
-
-
-def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64] | None) -> int:
-    """How many rows have a value (n,) that no other person (n,) has; of None, no other row.
-
-    Examples
-    --------
-    >>> rows_alone(np.array([0, 1, 1, 2, 2]), np.array([0, 1, 1, 3, 4]))
-    3
-    >>> rows_alone(np.array([0, 1, 1, 2, 2]), None)
-    1
-    """
-    if persons is None:
-        return int((np.bincount(codes) == 1).sum())
-    owner = np.zeros(int(codes.max()) + 1, np.int64)
-    owner[codes] = persons  # one person of each value; who is another one shares it
-    shared = np.zeros(owner.size, np.bool_)
-    shared[codes[owner[codes] != persons]] = True
-    return int((~shared[codes]).sum())
-
-
-def warnings_of(
-    schema: Schema, data: Microdata, single: Mapping[str, int], policy: Policy, remedy: str
-) -> tuple[str, ...]:
-    """What a publisher should know about a release that keeps its promise.
-
-    `remedy` is what this method, or another, does about classes with a single sensitive value.
-    """
-    found = []
-    if policy.privacy.l is None and policy.privacy.t is None:
-        found += _given_away(single, remedy)
-    if data.entity is None and not schema.having(Role.SENSITIVE, Role.KEEP):
-        found.append("the release has no column besides the quasi-identifiers")
-    return tuple(found)
-
-
-def _given_away(single: Mapping[str, int], remedy: str) -> list[str]:
-    """One warning for all sensitive columns, however many there are: it names the worst."""
-    found = {name: rows for name, rows in single.items() if rows}
-    if not found:
-        return []
-    worst = max(found, key=lambda name: found[name])
-    others = f" ({len(found)} of {len(single)} sensitive columns have such classes; this is the worst)"
-    return [
-        f"{found[worst]:,} rows are in equivalence classes with a single value of {worst}: whoever finds "
-        f"the class learns it; {remedy}{others if len(found) > 1 else ''}"
-    ]
-
-
-def single_valued_neighbourhoods(data: Microdata, candidates: NDArray[np.int64]) -> dict[str, int]:
-    """For each sensitive column, for how many records all candidates (n, k) have a single value of it."""
-    found = {}
-    for sensitive in data.sensitive:
-        first, single = sensitive.codes[candidates[:, 0]], np.arange(len(candidates))
-        for others in candidates.T[1:]:  # most have two values among the first few
-            single = single[sensitive.codes[others[single]] == first[single]]
-        found[sensitive.name] = single.size
-    return found
-
-
-def single_valued_classes(data: Microdata, regions: Regions) -> dict[str, int]:
-    """For each sensitive column, how many rows lie in regions with a single value of it."""
-    sizes, found = regions.sizes, {}
-    for sensitive in data.sensitive:
-        one = np.empty(len(regions), np.int32)
-        one[regions.of] = sensitive.codes  # of any row
-        single = np.ones(len(regions), np.bool_)
-        single[regions.of[sensitive.codes != one[regions.of]]] = False
-        found[sensitive.name] = int(sizes[single].sum())
-    return found

@@ -35,17 +35,8 @@ from incrowd.measures.demand import demand
 from incrowd.measures.totals import one_way_totals
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
-from incrowd.policy.exposures import (
-    CERTAIN_PRESENCE,
-    SMALL_MEANS,
-    UNSAFE_JOIN,
-    check_exact_columns,
-    check_names,
-    isolating_columns,
-    single_valued_classes,
-    single_valued_neighbourhoods,
-    warnings_of,
-)
+from incrowd.policy.columns import check_exact_columns
+from incrowd.policy.exposures import CERTAIN_PRESENCE, SMALL_MEANS, check_names
 from incrowd.publishing.disclosure import (
     Disclosure,
     PresenceDisclosure,
@@ -66,9 +57,17 @@ from incrowd.publishing.render import (
 )
 from incrowd.publishing.request import Request, diversity_remedy, requested
 from incrowd.publishing.rows import Grouping, RandomizedAssignment, assigned, check_suppressed, grouped
-from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.suppression import Saved
 from incrowd.publishing.totals import totals
+from incrowd.publishing.warnings import (
+    isolating_columns,
+    silent_shares,
+    single_valued_classes,
+    single_valued_neighbourhoods,
+    warnings_of,
+    warnings_of_columns,
+    warnings_of_silence,
+)
 from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]
@@ -324,7 +323,7 @@ def draft(
     values = _disclosed_values(rows, data, request)
     buckets, counts = _bucketed(grouping, people), _counted(grouping, people, request)
     means = tuple(column.name for column in people.schema.published if column.mean)
-    least = 1 if SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
+    least = 1 if means and SMALL_MEANS.accepted(policy.accept) else LEAST_FOR_MEAN
     regions = generalize(data, rows, means, least)
     found = Draft(
         request=request,
@@ -361,8 +360,8 @@ def _read(source: object, request: Request, watch: Watch, public: object, check:
         data = encode(table, schema)
         return EncodedPeople(source, table, schema, private=data, everyone=data)
     watch("join")
-    said, blind = policy.public, not UNSAFE_JOIN.accepted(policy.accept)
-    joined = join(table, schema, sources.public, said.id, sources.check, said.conflicts, blind)
+    said = policy.public
+    joined = join(table, schema, sources.public, said.id, sources.check, said.conflicts, request.blind)
     watch("encode")
     everyone = encode_joined(table, schema, joined)
     private = Microdata(everyone.codes[: len(table)], everyone.attributes, everyone.sensitive)

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
-
-import numpy as np
 
 from incrowd import long_work, tables
 from incrowd.algorithms.base import Algorithm
@@ -45,7 +41,7 @@ from incrowd.publishing.request import Request, requested
 from incrowd.release.audit import AUDIT, POLICY, SCHEMA, kept_of_policy, schema_as_dict
 from incrowd.release.data_files import data_files
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
-from incrowd.release.stage import commit, stage
+from incrowd.release.stage import commit, described, stage, write_json
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
 from incrowd.results import Row
@@ -356,27 +352,13 @@ def verified(
 
 def _write_beside(made: LargeDraft, folder: Path, written: Iterable[Path]) -> dict[str, Any]:
     """Everything of a release but its rows."""
-    described = {path.relative_to(folder).as_posix(): _described(path) for path in written}
+    files = {path.relative_to(folder).as_posix(): described(path) for path in written}
     for name, table in ((HIERARCHIES_FILE, made.hierarchies), (TOTALS_FILE, made.totals)):
         if table is not None:
             tables.write_csv(table, folder / name)
-            described[name] = _described(folder / name)
-    manifest = {**made.manifest, "files": dict(sorted(described.items()))}
+            files[name] = described(folder / name)
+    manifest = {**made.manifest, "files": dict(sorted(files.items()))}
     (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
-    manifest["files"] = dict(sorted({**described, DATASHEET: _described(folder / DATASHEET)}.items()))
+    manifest["files"] = dict(sorted({**files, DATASHEET: described(folder / DATASHEET)}.items()))
     write_json(folder / MANIFEST, manifest)
     return manifest
-
-
-def _described(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": path.stat().st_size}
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
-    path.write_text(text, encoding="utf-8")
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else str(value)

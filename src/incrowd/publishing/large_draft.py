@@ -29,7 +29,6 @@ from incrowd.measures import (
 from incrowd.measures.counted import CountedMicrodata
 from incrowd.measures.totals import one_way_totals
 from incrowd.models.l_diversity import MINIMALITY
-from incrowd.policy.exposures import isolating_values, warnings_of
 from incrowd.publishing.disclosure import PresenceDisclosure
 from incrowd.publishing.draft import GUARDED
 from incrowd.publishing.hierarchies import files_beside, hierarchies
@@ -41,8 +40,14 @@ from incrowd.publishing.large_rows import RingDisclosure
 from incrowd.publishing.render import domains_of, manifest
 from incrowd.publishing.request import LEAST_L, Request
 from incrowd.publishing.rows import MatchProbability
-from incrowd.publishing.silence import silent_shares, warnings_of_columns, warnings_of_silence
 from incrowd.publishing.totals import counted_totals
+from incrowd.publishing.warnings import (
+    isolating_values,
+    silent_shares,
+    warnings_of,
+    warnings_of_columns,
+    warnings_of_silence,
+)
 from incrowd.schema import Claim, Role, Schema
 
 Ints = NDArray[np.int64]

@@ -30,8 +30,8 @@ from incrowd.kernels import ring as rings
 from incrowd.long_work import Progress, part_of
 from incrowd.models.counting import InRows
 from incrowd.models.l_diversity import ClassModel
-from incrowd.policy.exposures import single_valued_neighbourhoods
 from incrowd.publishing.large_classes import ClassCollector
+from incrowd.publishing.warnings import single_valued_neighbourhoods
 
 Ints = NDArray[np.int64]
 AT_ONCE = 1_000_000  # rows that are read and cut at a time, at most

@@ -33,7 +33,6 @@ from incrowd.publishing.large import (
     published_names,
     request_for_engine,
     room_needed,
-    write_json,
     written,
 )
 from incrowd.publishing.large_cohorts import NextCohorts, SeriesDomains
@@ -54,7 +53,7 @@ from incrowd.publishing.series import (
 from incrowd.release.audit import AUDIT, POLICY, kept_of_policy
 from incrowd.release.data_files import data_files
 from incrowd.release.ledger import LARGE_FILES, Head, KeptLedger
-from incrowd.release.stage import commit, stage
+from incrowd.release.stage import commit, stage, write_json
 from incrowd.reports.datasheet import datasheet
 from incrowd.schema import CLASSES, MANIFEST, Role, Verdict
 from incrowd.values import same_name

@@ -40,7 +40,8 @@ from incrowd.generalize import generalize
 from incrowd.long_work import Watch, part_of
 from incrowd.measures.counted import CountedMicrodata
 from incrowd.models.l_diversity import ClassModel
-from incrowd.policy.exposures import CERTAIN_PRESENCE, check_lone_values
+from incrowd.policy.columns import check_lone_values
+from incrowd.policy.exposures import CERTAIN_PRESENCE
 from incrowd.publishing.draft import NOBODY_ELSE
 from incrowd.publishing.large_classes import ClassCollector
 from incrowd.publishing.large_draft import LargeDraft

@@ -6,12 +6,11 @@ the verifier has accepted it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,10 @@ from incrowd.long_work import (
     WORTH_THREADS,
     Ahead,
     Notice,
+    Progress,
     Watch,
     side_by_side,
+    threads,
     unnoticed,
     unwatched,
 )
@@ -35,14 +36,15 @@ from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.two_way import two_way_words
 from incrowd.models import CandidateCloseness, CandidateDiversity
 from incrowd.policy import Policy
-from incrowd.publishing.checking import original_ahead, public_table, verified, witness
 from incrowd.publishing.disclosure import Disclosure
 from incrowd.publishing.draft import Draft, draft
 from incrowd.publishing.series import Continued, SeriesDraft, series_draft
 from incrowd.publishing.suppression import Saved
-from incrowd.release.audit import AUDIT, LINKS, POLICY, SCHEMA, kept_of_policy, schema_as_dict
+from incrowd.release.audit import AUDIT, LINKS, POLICY, SCHEMA, fingerprint, kept_of_policy, schema_as_dict
+from incrowd.release.data_files import read_buckets, read_rows
 from incrowd.release.hierarchies import FILE as HIERARCHIES_FILE
-from incrowd.release.stage import audit_folder, commit, private_folder, stage
+from incrowd.release.ledger import EFFECTIVE
+from incrowd.release.stage import audit_folder, commit, described, private_folder, stage, write_json
 from incrowd.release.typed import typed_columns
 from incrowd.reports.datasheet import FILE as DATASHEET
 from incrowd.reports.datasheet import datasheet
@@ -50,11 +52,19 @@ from incrowd.results import Attempt, Result, Row
 from incrowd.schema import MANIFEST, Role, Source, Verdict
 from incrowd.tables.csv_writer import write_csv
 from incrowd.verifier import (
+    PublicTable,
     PublishedTables,
+    ReleaseFiles,
     RowSource,
     Stated,
+    Witness,
+    read_ahead,
+    rows_of,
+    verify,
     verify_rows,
 )
+
+WORTH_READING_AHEAD = 2_000_000  # bytes of a file
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -232,8 +242,8 @@ def publish_in_memory(
         made.original,
         PublishedTables(made.table, sensitive, stated, totals=made.totals, hierarchies=made.hierarchies),
         made.request.expected(made.schema, made.people.private),
-        witness=witness(made),
-        public=public_table(made),
+        witness=_witness(made),
+        public=_public_table(made),
         progress=watch("verify"),
     )
     return Release(verdict, made, made.manifest)
@@ -255,7 +265,7 @@ def publish_to(
     if policy.series is not None:
         return publish_next(source, policy, destination, Continued(), form, watch, notice)
     with private_folder(destination, form.replace):  # a bad destination is known before hours of work
-        ahead = original_ahead(source, policy)
+        ahead = _original_ahead(source, policy)
         made = draft(source, policy, watch, public, check, notice)
     return _write(made, destination, form, watch, ahead=ahead)
 
@@ -294,7 +304,7 @@ def _write(
         watch("write")
         _ = made.manifest  # and all that it is made of: what two threads need, one makes
         rows = len(made.data)
-        threads = long_work.threads() if rows >= WORTH_THREADS else 1
+        several = threads() if rows >= WORTH_THREADS else 1
 
         found: list[WrittenRelease] = []
 
@@ -303,15 +313,15 @@ def _write(
             if series is not None:
                 _write_schema_and_links(made, folder / "audit")
                 series.ledger.write(folder / "audit", folder / "release" / MANIFEST)
-            verdict = verified(made, folder, ahead, watch("verify"), threads, series)
+            verdict = _verified(made, folder, ahead, watch("verify"), several, series)
             found.append(WrittenRelease(verdict, made, said, destination))
 
         side_by_side([write_and_verify, made.measure], rows)
         release = found[0]
         watch("measure")
         source = made.source if series is None else series.source
-        kept = release.to_dict() | {"source": _fingerprint(source), POLICY: kept_of_policy(made.policy)}
-        _write_json(folder / "audit" / AUDIT, kept)
+        kept = release.to_dict() | {"source": fingerprint(source), POLICY: kept_of_policy(made.policy)}
+        write_json(folder / "audit" / AUDIT, kept)
         if series is None:
             _write_schema_and_links(made, folder / "audit")
         after = None if series is None or series.parent is None else series.parent.release
@@ -323,7 +333,7 @@ def _write(
 
 
 def _write_schema_and_links(made: Draft, audit: Path) -> None:
-    _write_json(audit / SCHEMA, schema_as_dict(made.schema))
+    write_json(audit / SCHEMA, schema_as_dict(made.schema))
     if made.linked:  # nothing else states whose row it is
         links = json.dumps(_links(made)) + "\n"  # all on one line, which is written far faster
         (audit / LINKS).write_text(links, encoding="utf-8")
@@ -348,28 +358,71 @@ def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
     else:
         typed = typed_columns(made.data, made.regions, made.table.names) if form.typed else None
         tables.write_parquet(made.table, data, typed)
-    manifest = {**made.manifest, "files": {data.name: _described(data)}}
+    manifest = {**made.manifest, "files": {data.name: described(data)}}
     if made.buckets is not None:
         values = folder / f"sensitive.{form.format}"
         write = write_csv if form.format == "csv" else tables.write_parquet
         write(made.buckets.table, values)
         manifest["apart"] = {"file": values.name, **manifest["apart"]}
-        manifest["files"][values.name] = _described(values)
+        manifest["files"][values.name] = described(values)
     for name, table in ((HIERARCHIES_FILE, made.hierarchies), (TOTALS_FILE, made.totals)):
         if table is not None:
             write_csv(table, folder / name)
-            manifest["files"][name] = _described(folder / name)
+            manifest["files"][name] = described(folder / name)
     (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
-    manifest["files"][DATASHEET] = _described(folder / DATASHEET)
+    manifest["files"][DATASHEET] = described(folder / DATASHEET)
     manifest["files"] = dict(sorted(manifest["files"].items()))
-    _write_json(folder / MANIFEST, manifest)
+    write_json(folder / MANIFEST, manifest)
     return manifest
 
 
-def _described(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return {"sha256": digest, "bytes": path.stat().st_size}
+def _original_ahead(source: object, policy: Policy) -> Ahead[RowSource | None] | None:
+    """Let the verifier read a large file while the publisher does, if there is a thread for it."""
+    given = Source.of(source)
+    path = None if given is None else given.file
+    if threads() < 2 or path is None or not path.is_file() or path.stat().st_size < WORTH_READING_AHEAD:
+        return None
+    return Ahead(partial(read_ahead, source, policy.needed_of))
+
+
+def _verified(
+    made: Draft,
+    stage: Path,
+    ahead: Ahead[RowSource | None] | None,
+    progress: Progress,
+    several: int,
+    series: SeriesDraft | None,
+) -> Verdict:
+    """What the verifier says of the files in a stage, on so many threads."""
+    folder = stage / "release"
+    parquet = not (folder / "data.csv").exists()
+    source: object = made.source if series is None else stage / "audit" / EFFECTIVE
+    original = None if ahead is None else ahead.result()
+    rows = read_rows(folder, lambda: made.schema) if parquet else None
+    sensitive = read_buckets(folder) if parquet and made.buckets is not None else None
+    return verify(
+        ReleaseFiles(folder, rows, sensitive, datasheet),
+        original or rows_of(source, made.original),
+        made.request.expected(made.schema, made.people.private),
+        witness=_witness(made),
+        public=_public_table(made),
+        progress=progress,
+        threads=several,
+        series=None if series is None else series.history(stage),
+    )
+
+
+def _witness(made: Draft) -> Witness:
+    """Who is behind each row, and whom it was made over: a hint, which is checked."""
+    return Witness(made.behind, made.randomized.neighbourhoods)
+
+
+def _public_table(made: Draft) -> PublicTable | None:
+    """The public table as the verifier wants it."""
+    if made.stand_ins is None:
+        return None
+    sources = made.stand_ins.sources
+    return PublicTable(sources.public, sources.provenance["id"], sources.check, blind=made.request.blind)
 
 
 def _failures(verdict: Verdict) -> str:
@@ -377,21 +430,3 @@ def _failures(verdict: Verdict) -> str:
     skipped = [name for name in verdict.required if name not in {check.name for check in verdict.checks}]
     lines += [f"  {name}: was not checked" for name in skipped]
     return "the verifier rejected the release; nothing was written\n" + "\n".join(lines)
-
-
-def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
-    path.write_text(text, encoding="utf-8")
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else str(value)
-
-
-def _fingerprint(source: object) -> dict[str, Any]:
-    given = Source.of(source)
-    if given is None or given.file is None or not given.file.is_file():
-        return {"kind": type(source).__name__ if given is None else given.name}
-    how = {key: said for key in ("encoding", "sheet", "sql") if (said := getattr(given, key))}
-    with given.file.open("rb") as file:
-        return {"name": given.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest(), **how}

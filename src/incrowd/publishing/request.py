@@ -28,12 +28,16 @@ WITHDRAWN = (*OF_SIZE, KFactor.name)  # what holds against fewer where values ha
 
 @dataclass(frozen=True)
 class Request:
-    """What a policy asks for; ``allowed`` is None where everybody must have a row."""
+    """What a policy asks for; ``allowed`` is None where everybody must have a row.
+
+    A join is ``blind`` if who is in the private table decides nothing about rows.
+    """
 
     policy: Policy
     algorithm: Algorithm
     promised: tuple[Promise, ...]
     allowed: Allowance | None = None
+    blind: bool = True
 
     @property
     def method(self) -> dict[str, Any]:
@@ -113,7 +117,7 @@ def requested(policy: Policy) -> Request:
         promised = tuple(SoughtDiversity(each) if each.name == sought else each for each in promised)
     if policy.series is not None:
         promised = (*promised, *_over_all_releases(algorithm, policy))
-    return Request(policy, algorithm, promised, allowed)
+    return Request(policy, algorithm, promised, allowed, not UNSAFE_JOIN.accepted(policy.accept))
 
 
 def _over_all_releases(algorithm: Algorithm, policy: Policy) -> tuple[Promise, ...]:

@@ -27,9 +27,11 @@ from incrowd.policy.policy import effective_policy
 from incrowd.publishing.cohort_classes import CohortClasses
 from incrowd.publishing.draft import Draft, draft
 from incrowd.publishing.request import requested, series_terms
+from incrowd.release.data_files import data_files, read_rows
 from incrowd.release.ledger import Head, KeptLedger, Ledger
 from incrowd.schema import Role, Schema
 from incrowd.values import same_name
+from incrowd.verifier import EarlierRelease, SeriesHistory, rows_of
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,27 @@ class SeriesDraft:
     source: object
     table: Table
     entity: str
+
+    def history(self, stage: Path) -> SeriesHistory:
+        """What the verifier needs of a series whose last release is still in the stage."""
+        return SeriesHistory(
+            rows_of(self.source, self.table),
+            self.entity,
+            stage / "release",
+            stage / "audit",
+            () if self.parent is None else earlier_releases(self.parent),
+            staged=True,
+        )
+
+
+def earlier_releases(last: KeptLedger) -> tuple[EarlierRelease, ...]:
+    """A release of a series and all before it, as the verifier wants them; the first one first."""
+    return tuple(map(_earlier, last.chain()))
+
+
+def _earlier(kept: KeptLedger) -> EarlierRelease:
+    rows = read_rows(kept.release, lambda: kept.schema) if data_files(kept.release) else None
+    return EarlierRelease(kept.release, kept.audit, kept.schema, rows)
 
 
 def check_continued(policy: Policy, continued: Continued, destination: Path) -> KeptLedger | None:

@@ -12,7 +12,7 @@ from typing import Any
 from incrowd.errors import InputError, option
 from incrowd.policy import Policy
 from incrowd.policy.parts import Population
-from incrowd.schema import Column, Kind, Role, Schema, Shape
+from incrowd.schema import Column, Kind, Role, Schema, Shape, Source
 
 AUDIT, LINKS, SCHEMA = "audit.json", "links.json", "schema.json"
 POLICY, POPULATION = "policy", "population"  # keys of the audit, about the request
@@ -64,6 +64,16 @@ def kept_of_policy(policy: Policy) -> dict[str, Any]:
     """What the audit keeps of a policy: enough to recognize it, and to estimate risk in its population."""
     said = policy.to_dict()
     return {"sha256": policy_digest(policy), **({POPULATION: said[POPULATION]} if POPULATION in said else {})}
+
+
+def fingerprint(source: object) -> dict[str, Any]:
+    """What the audit says of the original: a digest of a file, of anything else what it was."""
+    given = Source.of(source)
+    if given is None or given.file is None or not given.file.is_file():
+        return {"kind": type(source).__name__ if given is None else given.name}
+    how = {key: said for key in ("encoding", "sheet", "sql") if (said := getattr(given, key))}
+    with given.file.open("rb") as file:
+        return {"name": given.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest(), **how}
 
 
 def schema_as_dict(schema: Schema) -> dict[str, Any]:

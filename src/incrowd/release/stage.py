@@ -22,10 +22,13 @@ import os
 import secrets
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from incrowd import system
 from incrowd.errors import InputError, Refused, option
@@ -408,3 +411,19 @@ def _take_back(folder: Path) -> None:
     with _alone(folder.parent):
         for move in reversed(moves):
             move.back()
+
+
+def described(path: Path) -> dict[str, Any]:
+    """What a manifest says of a file."""
+    with path.open("rb") as file:
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": path.stat().st_size}
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write what a release or its audit says, one thing on a line."""
+    text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else str(value)

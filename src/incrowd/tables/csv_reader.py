@@ -5,7 +5,7 @@ byte or holds no quote at all. Whether a byte lies inside quotes is the parity o
 doubled quote being two. Everything is text; an empty cell is the empty text, quoted or not. Nothing is
 guessed and nothing is skipped: what breaks a rule is refused with its line number.
 
-Equal cells are found by `csv_words`; of a large table by compiled code (`csv_scan`), which cuts blocks into
+Equal cells are found by a dictionary; of a large table by compiled code (`csv_scan`), which cuts blocks into
 cells, too. Where that finds anything odd, the block is looked at again here, and refused with the reason.
 """
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import chain, count, islice, repeat
 from typing import NoReturn
 
 import numpy as np
@@ -36,15 +36,16 @@ from incrowd.tables.checked_files import (
     chosen,
 )
 from incrowd.tables.csv_scan import WORD, Scanned, Scanner
-from incrowd.tables.csv_words import PADDING, Offsets, Places, first_rows, numbered
 
 Needed = Callable[[Sequence[str]], Collection[str]]
 Bytes = NDArray[np.uint8]
+Places = NDArray[np.int64]
+Offsets = NDArray[np.int32] | Places
 
 BLOCK = 4 * 1024 * 1024  # bytes parsed at once: the working arrays stay near the processor's cache
 WIDE_BLOCK = 32 * 1024 * 1024  # ... unless rows are so long that it would hold only a few
 FEW_ROWS = 1000
-WORTH_COMPILED = 1_000_000  # cells after which compiled code is worth loading
+WORTH_COMPILED = 1_000_000  # cells for which compiled code is worth loading
 DELIMITERS = b",;\t|~"
 _NAMED = {ord(";"): "semicolons", ord("\t"): "tabs", ord("|"): "bars (|)", ord("~"): "tildes (~)"}
 _LF, _CR, _QUOTE = b'\n\r"'
@@ -93,12 +94,13 @@ def read_rows(
     scanners: list[Scanner] = []
     rows, waiting, problem = 0, iter(blocks), None
     while problem is None:
-        worth = compiling.everything or rows * len(builders) >= WORTH_COMPILED
-        if worth and not scanners:
-            scanners = [Scanner(own, len(names)) for _ in range(threads())]
-        some, problem = _next(waiting, len(scanners) if worth else 1)
+        some, problem = _next(waiting, max(len(scanners), 1))
         if not some:
             break
+        lines = rows + sum(block.data.count(b"\n") for block in some)
+        worth = bool(scanners) or compiling.everything or lines * len(builders) >= WORTH_COMPILED
+        if worth and not scanners:
+            scanners = [Scanner(own, len(names)) for _ in range(threads())]
         works = [partial(_scanned, *each, delimiter, unread) for each in zip(some, scanners, strict=False)]
         for block, found in zip(some, side_by_side(works) if worth else [None], strict=True):
             if found is None:
@@ -152,7 +154,13 @@ def _read_block(
 
 def _take(builder: _Builder, block: RowBlock, ends: Places, place: int) -> None:
     starts, stops = block.cells(ends, place)
-    codes, leads = numbered(first_rows(block.buffer, starts, stops))
+    first: dict[bytes, int] = {}
+    cells = block.contents(starts, stops)
+    met = np.fromiter(map(first.setdefault, cells, count()), np.int64, starts.size)
+    leads = np.fromiter(first.values(), np.int64, len(first))
+    number = np.empty(starts.size, np.int32)
+    number[leads] = np.arange(leads.size)
+    codes = number[met]
     builder.take(block, codes, starts[leads], stops[leads])
 
 
@@ -260,7 +268,7 @@ class RowBlock:
         self.data = data
         self.line = line  # number of its first line in the file
         self.source = source
-        self.buffer: Bytes = np.zeros(len(data) + PADDING, dtype=np.uint8)
+        self.buffer: Bytes = np.zeros(len(data) + WORD, dtype=np.uint8)
         self.content = self.buffer[: len(data)]
         self.content[:] = np.frombuffer(data, dtype=np.uint8)
         self.quotes = np.flatnonzero(self.content == _QUOTE) if b'"' in data else np.empty(0, dtype=np.int64)

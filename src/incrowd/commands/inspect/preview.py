@@ -20,7 +20,8 @@ from incrowd.flow import Table
 from incrowd.long_work import Watch, unwatched
 from incrowd.measures import published_from_regions
 from incrowd.policy import Policy
-from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, check_exact_columns
+from incrowd.policy.columns import check_exact_columns
+from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE
 from incrowd.publishing.draft import Draft, draft
 from incrowd.reports.cell_words import cell_words
 from incrowd.reports.examples import row_losses

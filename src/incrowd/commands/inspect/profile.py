@@ -36,8 +36,9 @@ from incrowd.commands.inspect.roles import Facts, suggest
 from incrowd.errors import InputError, TableError
 from incrowd.flow import Codes, Table, TextColumn
 from incrowd.measures.demand import Demand
-from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, near_unique
-from incrowd.policy.exposures import UNIQUE_SHARE as ISOLATING_SHARE
+from incrowd.policy.columns import UNIQUE_SHARE as ISOLATING_SHARE
+from incrowd.policy.columns import near_unique
+from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE
 from incrowd.results import Result, Row
 from incrowd.schema import Kind, Role
 from incrowd.values import Ambiguous, read_texts

@@ -18,7 +18,7 @@ from incrowd.commands.inspect.vocabulary import (
     word_list,
 )
 from incrowd.flow import Codes, row_keys
-from incrowd.policy.exposures import rows_alone
+from incrowd.policy.columns import rows_alone
 from incrowd.schema import Role
 
 LEAST_SIBLINGS = 3

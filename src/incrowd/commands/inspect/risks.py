@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from incrowd.commands.inspect.relations import rows_alone_in
 from incrowd.flow import Codes, distinct_rows
 from incrowd.measures.published import group_sizes
-from incrowd.policy.exposures import UNIQUE_SHARE
+from incrowd.policy.columns import UNIQUE_SHARE
 
 LARGEST_COMBINATION = 3
 MOST_COLUMNS_COMBINED = 12

@@ -17,7 +17,8 @@ from incrowd.errors import Exposure, HierarchyError, IncrowdError, Infeasible, I
 from incrowd.measures import per_attribute
 from incrowd.measures.published import ClassSizes
 from incrowd.policy import Policy
-from incrowd.policy.exposures import EXPOSURES, check_exact_columns, check_names
+from incrowd.policy.columns import check_exact_columns
+from incrowd.policy.exposures import EXPOSURES, check_names
 from incrowd.publishing.request import requested
 from incrowd.release.audit import AUDIT, policy_digest
 from incrowd.release.folder import ReleaseFolder

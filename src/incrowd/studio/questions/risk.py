@@ -8,7 +8,8 @@ from typing import Any
 from incrowd.commands.inspect import KnownColumns
 from incrowd.errors import IncrowdError
 from incrowd.policy import Policy
-from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE, UNIQUE_SHARE, near_unique
+from incrowd.policy.columns import UNIQUE_SHARE, near_unique
+from incrowd.policy.exposures import NEAR_UNIQUE_KEEP, NEAR_UNIQUE_SENSITIVE
 from incrowd.schema import Role
 from incrowd.studio.questions.open_table import OpenTable, policy_from
 from incrowd.values import same_name
