@@ -46,12 +46,12 @@ def compare(
         ),
     ] = None,
     bound: options.Bound = "quick",
+    memory: options.MemoryLimit = None,
     cache: Annotated[Path | None, typer.Option("--cache", help="Keep results in this folder.")] = None,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Neither keep nor reuse results.")] = False,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
-    memory: options.MemoryLimit = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Try methods and k on one table: information loss and risk of each. Nothing is published.

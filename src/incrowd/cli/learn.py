@@ -22,10 +22,10 @@ def learn(
         options.Names, typer.Option(help="A published column to predict from the others; repeat for more.")
     ] = None,
     policy: options.PolicyFile = None,
+    memory: options.MemoryLimit = None,
     encoding: options.Encoding = "",
     sheet: options.Sheet = "",
     sql: options.Sql = "",
-    memory: options.MemoryLimit = None,
     as_json: options.AsJson = False,
 ) -> None:
     """How much worse a classifier is that was trained on the release instead of the original.

@@ -142,10 +142,10 @@ def choose(kind: int, expc: ExpcState) -> Any:
             if kind == ON_BOUNDS:  # a group that is stuck takes no outlier in
                 name_node(p, pool, group)
                 answer = no_outlier(domain, group, memo, test)
-                if answer >= ASK:
-                    return answer, -1
                 if answer == NO:
                     continue
+                if answer != YES:
+                    return answer, -1
                 cheapest = p if cheapest < 0 else cheapest
                 if not large:
                     return YES, cheapest
