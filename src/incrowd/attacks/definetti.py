@@ -33,7 +33,6 @@ ROUNDS = 50
 BALANCES = 4  # how often rows and values are evened out within a round; the next round goes on from there
 SETTLED = 1e-4  # a round that changes no likelihood by more, at the mean, is the last
 MOST_CHOICES = 10_000_000  # pairs of a row and a value of its group that are held at once
-LEAST = 1e-300  # a likelihood that is kept from vanishing
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,19 +63,94 @@ class ValueGroups:
 
 @dataclass(frozen=True, eq=False)
 class _Choices:
-    """Each kind of row with each value of its group: kind, value, and a place among (group, value) pairs.
+    """Each kind of row with each value of its group, laid out as `kernels.definetti` wants it.
 
-    Rows that are equal and in one group are of one kind: all that is ever said of them is equal. ``count`` is
-    how often the group has the value, ``rows`` how many rows of this kind there are. Choices of a kind stand
-    together, from ``start[kind]`` on.
+    Rows that are equal and in one group are of one kind: all that is ever said of them is equal. ``of`` (n,)
+    is the kind of each row, ``rows`` how many rows of each kind there are, ``value`` and ``count`` the values
+    of each group and how often it has them.
     """
 
-    kind: Ints
-    value: Ints
-    pair: Ints
-    count: Floats
+    of: Ints
+    codes: NDArray[np.int32]
     rows: Floats
+    kinds: Ints
+    pairs: Ints
     start: Ints
+    value: NDArray[np.int32]
+    count: Floats
+
+    @classmethod
+    def build(
+        cls, codes: NDArray[np.integer], group: NDArray[np.integer], value: Ints, values: int
+    ) -> _Choices:
+        first, of = _kinds(codes, group)
+        by_group = np.argsort(group[first], kind="stable")
+        place = np.empty_like(by_group)
+        place[by_group] = np.arange(by_group.size)
+        first, of = first[by_group], place[of]
+        found, count = np.unique(group * values + value, return_counts=True)
+        all_groups = np.arange(int(group.max(initial=-1)) + 2)
+        pairs = np.searchsorted(found // max(values, 1), all_groups)
+        many = np.diff(pairs)[group[first]]
+        return cls(
+            of,
+            np.ascontiguousarray(np.asarray(codes)[first], np.int32),
+            np.bincount(of, minlength=first.size).astype(np.float64),
+            np.searchsorted(group[first], all_groups),
+            pairs,
+            np.cumsum(many) - many,
+            (found % max(values, 1)).astype(np.int32),
+            count.astype(np.float64),
+        )
+
+    @property
+    def group_of_kind(self) -> Ints:
+        return np.repeat(np.arange(self.kinds.size - 1), np.diff(self.kinds))
+
+    @property
+    def each(self) -> tuple[Ints, Ints]:
+        """The kind, and the place among the values of all groups, of every choice (c,)."""
+        group = self.group_of_kind
+        many = np.diff(self.pairs)[group]
+        kind = np.repeat(np.arange(many.size), many)
+        return kind, np.arange(kind.size) - np.repeat(self.start - self.pairs[group], many)
+
+    def likeliest(self, likely: Floats) -> Ints:
+        """For each row which of the values has the largest likelihood (c,), the first of equal ones."""
+        from incrowd.kernels.definetti import likeliest
+
+        best = np.empty(self.rows.size, np.int64)
+        likeliest(self.kinds, self.pairs, self.start, self.value, likely, best)
+        return best[self.of]
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Where rows of a value with a code of a column are counted, for all columns in one array of `size`.
+
+    Most columns have a place for every code with every value, from ``place[j]`` on. Where most combinations
+    do not occur, those that do are numbered: ``number`` (c, s).
+    """
+
+    codes: NDArray[np.int32]
+    place: Ints
+    number: NDArray[np.int32]
+    size: int
+
+    @classmethod
+    def build(cls, choices: _Choices, values: int) -> _Table:
+        kind, pair = choices.each
+        sizes = [int(column.max(initial=-1)) + 1 for column in choices.codes.T]
+        dense = [j for j, size in enumerate(sizes) if size * values <= 4 * kind.size]
+        place = np.cumsum([0, *(sizes[j] * values for j in dense)])
+        end, number = int(place[-1]), []
+        for j in sorted(set(range(len(sizes))) - set(dense)):
+            key = choices.codes[kind, j].astype(np.int64) * values + choices.value[pair]
+            met, of = np.unique(key, return_inverse=True)
+            number.append((end + of.reshape(-1)).astype(np.int32))
+            end += met.size
+        numbers = np.stack(number, axis=1) if number else np.empty((kind.size, 0), np.int32)
+        return cls(np.ascontiguousarray(choices.codes[:, dense]), place[:-1].astype(np.int64), numbers, end)
 
 
 def definetti(
@@ -101,18 +175,35 @@ def definetti(
     truth = value if truth is None else truth
     group = np.unique(group, return_inverse=True)[1].reshape(-1).astype(np.int64)
     known, value = np.unique(value, return_inverse=True)
-    first, of = _kinds(codes, group)
-    codes = np.asarray(codes)[first]
-    choices = _choices(group, value.reshape(-1).astype(np.int64), known.size, first, of)
-    likely = choices.count / np.bincount(group)[group[first]][choices.kind]
-    rounds, moved = 0, 1.0
+    choices = _Choices.build(codes, group, value.reshape(-1).astype(np.int64), known.size)
+    kind, pair = choices.each
+    blind = choices.count[pair]
+    likely = blind / np.bincount(group)[choices.group_of_kind][kind]
+    of_all = float(choices.rows[kind].sum())
+    del kind, pair
+    table, rounds, moved = _Table.build(choices, known.size), 0, 1.0
     while rounds < ROUNDS and moved >= SETTLED:
-        before, rounds = likely, rounds + 1
-        likely = _balanced(_fitting(codes, sizes, choices, before, known.size), choices)
-        moved = float(np.average(np.abs(likely - before), weights=choices.rows))
-    guesses = known[_likeliest(likely, choices)][of]
-    blind = known[_likeliest(choices.count, choices)][of]
-    return Guessed(_right(guesses, truth), _right(blind, truth), guesses, rounds)
+        rounds, moved = rounds + 1, _improve(likely, choices, table, sizes, known.size) / of_all
+    guesses = known[choices.likeliest(likely)]
+    truly = _right(guesses, truth), _right(known[choices.likeliest(blind)], truth)
+    return Guessed(*truly, guesses, rounds)
+
+
+def _improve(likely: Floats, choices: _Choices, table: _Table, sizes: Sequence[int], values: int) -> float:
+    """Another round: likelihoods as they follow from themselves -> by how much they moved, added up.
+
+    A value fits a row by the product of P(column | value), every count being one larger. How common a value
+    is need not enter: groups say how often they have it.
+    """
+    from incrowd.kernels.definetti import count_choices, fit_choices
+
+    weight, seen = np.zeros(values), np.zeros(table.size)
+    where = choices.kinds, choices.pairs, choices.start, choices.value
+    count_choices(*where, table.codes, choices.rows, table.place, table.number, likely, weight, seen)
+    np.log1p(seen, out=seen)
+    against: Floats = np.log(weight[:, None] + np.asarray(sizes, np.float64)).sum(axis=1)
+    counted = table.place, table.number, seen, against
+    return fit_choices(*where, choices.count, table.codes, choices.rows, *counted, BALANCES, likely)
 
 
 def _kinds(codes: NDArray[np.integer], group: NDArray[np.integer]) -> tuple[Ints, Ints]:
@@ -138,54 +229,6 @@ def choices_of(
     distinct = np.bincount(pairs // (int(value.max(initial=0)) + 1), minlength=1)
     rows = group if codes is None else group[_kinds(codes, group)[0]]
     return int((np.bincount(rows, minlength=1) * distinct).sum())
-
-
-def _choices(group: NDArray[np.integer], value: Ints, size: int, first: Ints, of: Ints) -> _Choices:
-    pairs, count = np.unique(group * size + value, return_counts=True)
-    begin = np.searchsorted(pairs // max(size, 1), np.arange(int(group.max(initial=-1)) + 2))
-    many = np.diff(begin)[group[first]]
-    kind = np.repeat(np.arange(first.size), many)
-    start = np.cumsum(many) - many
-    pair = begin[group[first[kind]]] + np.arange(kind.size) - start[kind]
-    rows = np.bincount(of, minlength=first.size)[kind].astype(np.float64)
-    return _Choices(kind, pairs[pair] % max(size, 1), pair, count[pair].astype(np.float64), rows, start)
-
-
-def _fitting(
-    codes: NDArray[np.integer], sizes: Sequence[int], choices: _Choices, likely: Floats, values: int
-) -> Floats:
-    """How well each value fits each row: the product of P(column | value), every count being one larger.
-
-    The largest of a row is 1. How common a value is need not enter: groups say how often they have it.
-    """
-    likely = likely * choices.rows
-    weight = np.bincount(choices.value, likely, values)
-    score = np.zeros(likely.size)
-    for j, size in enumerate(sizes):
-        key = codes[choices.kind, j].astype(np.int64) * values + choices.value
-        if size * values > 4 * key.size:  # most combinations do not occur: number those that do
-            key = np.unique(key, return_inverse=True)[1].reshape(-1)
-        seen = np.bincount(key, likely)
-        score += np.log((seen[key] + 1.0) / (weight[choices.value] + size))
-    best = np.maximum.reduceat(score, choices.start)
-    fit: Floats = np.maximum(np.exp(score - best[choices.kind]), LEAST)
-    return fit
-
-
-def _balanced(fit: Floats, choices: _Choices) -> Floats:
-    """Scaled so that a row's add up to 1, and a value's to how often the group has it (Sinkhorn)."""
-    kinds, pairs = choices.start.size, int(choices.pair.max(initial=-1)) + 1
-    for _ in range(BALANCES):
-        fit = fit * (choices.count / np.bincount(choices.pair, fit * choices.rows, pairs)[choices.pair])
-        fit = fit / np.bincount(choices.kind, fit, kinds)[choices.kind]
-    return fit
-
-
-def _likeliest(likely: Floats, choices: _Choices) -> Ints:
-    """For each kind of row which of the values has the largest likelihood, the first of equal ones."""
-    best = np.maximum.reduceat(likely, choices.start)
-    where = np.where(likely >= best[choices.kind], np.arange(likely.size), likely.size)
-    return choices.value[np.minimum.reduceat(where, choices.start)]
 
 
 @attack("definetti", 230, ("value_groups",), each_column=True)

@@ -313,7 +313,7 @@ def _write(
             if series is not None:
                 _write_schema_and_links(made, folder / "audit")
                 series.ledger.write(folder / "audit", folder / "release" / MANIFEST)
-            beside = max(1, several - 1)  # one thread measures meanwhile; two that share a processor lose time
+            beside = max(1, several - 1)  # one thread measures meanwhile; sharing a processor costs time
             verdict = _verified(made, folder, ahead, watch("verify"), beside, series)
             found.append(WrittenRelease(verdict, made, said, destination))
 
