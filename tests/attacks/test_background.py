@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from support.measure_tables import flat, microdata, release, treed
 from twins import attacks_two_releases as more
 
-from incrowd.attacks.disclosure import background, backgrounds, ruled_out
+from incrowd.attacks.beliefs import ValueCounts
+from incrowd.attacks.disclosure import Commonest, background, backgrounds, ruled_out
 from incrowd.attacks.registry import Rate
 from incrowd.attacks.singling import claims, downcoding, isolated, singling
 from incrowd.attacks.target import Target, as_they_are
@@ -26,7 +27,8 @@ from incrowd.attacks.target import Target, as_they_are
 def test_the_largest_posterior_agrees_with_naive(groups: list[list[int]], known: int) -> None:
     """Whichever values are ruled out, none leaves a value likelier."""
     counts = np.array([[Counter(group)[value] for value in range(5)] for group in groups])
-    top, out, share = ruled_out(counts, known)
+    common = Commonest.of(ValueCounts.of_table(counts), known + 1)
+    top, out, share = ruled_out(common, known)
     for g, group in enumerate(groups):
         assert share[g] == pytest.approx(more.after_ruling_out(group, known))
         assert Counter(group)[int(top[g])] == max(Counter(group).values())

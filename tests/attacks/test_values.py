@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.measure_tables import flat, microdata, release
+from support.measure_tables import box, flat, microdata, ranged, release
 from twins import attacks as naive
 
-from incrowd.attacks.beliefs import SensitiveValues, beliefs, distances, homogeneous, values_of
+from incrowd.attacks import beliefs as beliefs_module
+from incrowd.attacks.beliefs import SensitiveValues, ValueCounts, beliefs, distances, homogeneous, values_of
 from incrowd.attacks.disclosure import closeness, column_context, homogeneity, skewness
 from incrowd.attacks.registry import AttackResult, Context, Outcome, every_result
 from incrowd.attacks.target import Target
@@ -110,14 +111,32 @@ def test_people_with_the_same_candidates_share_a_pool() -> None:
     assert held.starts.tolist() == [0, 1, 2]
 
 
+def test_few_counts_at_once_are_the_same_beliefs(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pools are taken some at a time: what is believed does not depend on how many."""
+    data = microdata([ranged("age", range(40))], [(age,) for age in range(40)])
+    boxes = [(box(age // 8 * 8, age // 8 * 8 + 7),) for age in range(40)]
+    target = Target(release(data, boxes), data, np.arange(40))
+    own = rng.integers(0, 9, 40)
+    for distance in ("equal", "ordered"):
+        values = SensitiveValues("salary", own, own, 9, place=np.arange(9.0), distance=distance)
+        monkeypatch.setattr(beliefs_module, "AT_ONCE", 4_000_000)
+        whole = beliefs(target, values)
+        monkeypatch.setattr(beliefs_module, "AT_ONCE", 3)
+        parts = beliefs(target, values)
+        for name in ("top", "share", "different", "risen", "gain", "ratio", "near", "distance"):
+            assert getattr(whole, name) == pytest.approx(getattr(parts, name))
+
+
 # ---- the salary example of Li et al., section 4.3
 
 
 @pytest.mark.parametrize(("salaries", "far"), [([3, 4, 5], 0.375), ([6, 8, 11], 1 / 6)])
 def test_the_printed_distances(salaries: list[int], far: float) -> None:
-    share = np.array([[(salary in salaries) / 3 for salary in range(3, 12)]])
+    counts = ValueCounts.of_table(np.array([[int(salary in salaries) for salary in range(3, 12)]]))
     line = SensitiveValues("salary", np.arange(9), np.arange(9), 9, distance="ordered")
-    assert distances(line, share, np.full(9, 1 / 9)).tolist() == pytest.approx([far])
+    assert distances(line, counts, counts.count / 3, np.full(9, 1 / 9)).tolist() == pytest.approx([far])
 
 
 # ---- homogeneity

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from incrowd.hierarchy import Hierarchy
 from incrowd.schema import Claim
 
 AT_ONCE = 4_000_000  # counts of a value among candidates that are held at once
+Kind = TypeVar("Kind", bound=np.generic)
 BOUNDS_BELIEF = ("frequency-l-diversity", "transparent-l-diversity", "candidate-l-diversity")
 NEAR = 0.01  # numbers so near, as a share of their range, are as good as one
 
@@ -132,21 +134,74 @@ def homogeneous(target: Target, values: SensitiveValues) -> SensitiveValues:
     return replace(values, own=own.astype(np.int64) % size, shown=shown.astype(np.int64) % size)
 
 
-def counted(graph: Graph, shown: Ints | Codes, size: int, held: Pools) -> Iterator[Ints]:
-    """How many candidates of each pool have each value, `shown` in each row: (pools of a chunk, size)."""
-    size = max(size, 1)
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """How many candidates of some pools have each value that any of them has.
+
+    Pool i has the values ``value[starts[i]:starts[i + 1]]``, rising, each ``count`` times.
+    """
+
+    starts: Ints
+    value: Ints
+    count: Ints
+
+    @classmethod
+    def of_table(cls, counts: Ints) -> ValueCounts:
+        """From a table of pools and values (p, size)."""
+        pool, value = np.nonzero(counts)
+        return cls(np.searchsorted(pool, np.arange(len(counts) + 1)), value, counts[pool, value])
+
+    def __len__(self) -> int:
+        return self.starts.size - 1
+
+    @cached_property
+    def pool(self) -> Ints:
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @cached_property
+    def total(self) -> Ints:
+        return self.each(np.add, self.count, 0)
+
+    def each(self, reduced: np.ufunc, of: NDArray[Kind], none: object) -> NDArray[Kind]:
+        """What belongs to each pool, reduced to one; `none` for pools without candidates."""
+        found, some = np.full(len(self), none, of.dtype), np.flatnonzero(np.diff(self.starts))
+        if some.size:
+            found[some] = reduced.reduceat(of, self.starts[some])
+        return found
+
+    def first_largest(self, of: Ints | Floats) -> Ints:
+        """Where the largest of each pool stands, the first of equal ones; 0 for pools without candidates."""
+        best = self.each(np.maximum, of, 0)
+        where = np.where(of >= best[self.pool], np.arange(of.size), of.size)
+        return self.each(np.minimum, where, 0)
+
+    def tables(self, size: int) -> Iterator[Ints]:
+        """Tables of values (p, size), of some pools at a time."""
+        for first in range(0, len(self), step := max(AT_ONCE // max(size, 1), 1)):
+            here = slice(self.starts[first], self.starts[min(first + step, len(self))])
+            table = np.zeros((min(step, len(self) - first), size), np.int64)
+            table[self.pool[here] - first, self.value[here]] = self.count[here]
+            yield table
+
+
+def counted(graph: Graph, shown: Ints | Codes, size: int, held: Pools) -> Iterator[ValueCounts]:
+    """How many candidates of each pool have each value, `shown` in each row: of some pools at a time."""
+    size, pools = max(size, 1), held.starts.size - 1
     pairs, times = np.unique(graph.row_of.astype(np.int64) * size + shown, return_counts=True)
     begin = np.searchsorted(pairs // size, np.arange(graph.published + 1))
     weight = np.diff(begin)[held.rows]
-    for first in range(0, held.starts.size - 1, step := max(AT_ONCE // size, 1)):
-        last = min(first + step, held.starts.size - 1)
+    upto = np.concatenate([[0], np.cumsum(weight)])[held.starts]  # pairs of the pools before each
+    first = 0
+    while first < pools:
+        last = max(int(np.searchsorted(upto, upto[first] + AT_ONCE, "right")) - 1, first + 1)
         here = slice(held.starts[first], held.starts[last])
         rows, many = held.rows[here], weight[here]
         pool = np.repeat(np.arange(last - first), np.diff(held.starts[first : last + 1]))
         at = runs(begin[rows], many)
-        key = np.repeat(pool, many) * size + pairs[at] % size
-        counts = np.bincount(key, times[at], (last - first) * size)
-        yield counts.astype(np.int64).reshape(last - first, size)
+        key, own = np.unique(np.repeat(pool, many) * size + pairs[at] % size, return_inverse=True)
+        count = np.bincount(own.reshape(-1), times[at], key.size).astype(np.int64)
+        yield ValueCounts(np.searchsorted(key, size * np.arange(last - first + 1)), key % size, count)
+        first = last
 
 
 def fewest_values(graph: Graph, found: Components, shown: Table, names: Sequence[str]) -> dict[str, int]:
@@ -154,30 +209,32 @@ def fewest_values(graph: Graph, found: Components, shown: Table, names: Sequence
     held, fewest = pools_of(graph, found), dict[str, int]()
     for column, name in ((shown.column(name), name) for name in names if name in shown.names):
         counts = counted(graph, column.codes, len(column.texts), held)
-        different = np.concatenate([(some > 0).sum(axis=1) for some in counts])
+        different = np.concatenate([np.diff(some.starts) for some in counts])
         if different.any():
             fewest[name] = int(different[different > 0].min())
     return fewest
 
 
-def _believed(values: SensitiveValues, counts: Ints) -> tuple[NDArray[np.generic], ...]:
+def _believed(values: SensitiveValues, counts: ValueCounts) -> tuple[NDArray[np.generic], ...]:
     """The entries of `Beliefs` for some pools."""
-    each = np.arange(len(counts))
-    total = counts.sum(axis=1)
-    share = counts / np.maximum(total, 1)[:, None]
+    total, different = counts.total, np.diff(counts.starts)
     prior = values.prior / max(int(values.prior.sum()), 1)
-    over = np.where(values.prior > 0, share - prior, -1.0)  # a code that nobody has can be no guess
-    top, risen = counts.argmax(axis=1), over.argmax(axis=1)
-    ratio = (share / np.where(prior > 0, prior, 1.0)).max(axis=1)
-    gain = share[each, risen] - prior[risen]
-    different = (counts > 0).sum(axis=1)
+    if not counts.value.size:
+        none = np.zeros(len(counts))
+        whole = none.astype(np.int64)
+        flags = total > 0
+        return flags, whole, none, different, whole, none, none, flags, flags, none
+    share = counts.count / total[counts.pool]
+    before = prior[counts.value]
+    top, risen = counts.first_largest(counts.count), counts.first_largest(share - before)
     return (
-        *(total > 0, top, share[each, top], different, risen, gain, ratio),
-        *(_near(values, counts), _kin(values, counts), distances(values, share, prior)),
+        *(total > 0, counts.value[top], share[top], different, counts.value[risen]),
+        *((share - before)[risen], counts.each(np.maximum, share / before, 0.0)),
+        *(_near(values, counts), _kin(values, counts), distances(values, counts, share, prior)),
     )
 
 
-def _near(values: SensitiveValues, counts: Ints) -> Flags:
+def _near(values: SensitiveValues, counts: ValueCounts) -> Flags:
     """Are all values numbers within a hundredth of the range of those that occur?"""
     if values.place is None:
         return np.zeros(len(counts), np.bool_)
@@ -186,20 +243,19 @@ def _near(values: SensitiveValues, counts: Ints) -> Flags:
     used = place[real & (values.prior > 0)]
     if not used.size or used.max() == used.min():
         return np.zeros(len(counts), np.bool_)
-    low = np.where(counts > 0, np.where(real, place, -np.inf), np.inf).min(axis=1)
-    high = np.where(counts > 0, np.where(real, place, np.inf), -np.inf).max(axis=1)
+    low = counts.each(np.minimum, np.where(real, place, -np.inf)[counts.value], np.inf)
+    high = counts.each(np.maximum, np.where(real, place, np.inf)[counts.value], -np.inf)
     near: Flags = high - low <= NEAR * (used.max() - used.min())
     return near
 
 
-def _kin(values: SensitiveValues, counts: Ints) -> Flags:
+def _kin(values: SensitiveValues, counts: ValueCounts) -> Flags:
     """Are all values leaves under one node below the root?"""
     tree = values.tree
     if tree is None:
         return np.zeros(len(counts), np.bool_)
     leaves = len(tree.leaves)
-    low = (counts > 0).argmax(axis=1)
-    high = counts.shape[1] - 1 - (counts[:, ::-1] > 0).argmax(axis=1)
+    low, high = counts.each(np.minimum, counts.value, 0), counts.each(np.maximum, counts.value, leaves)
     inside = high < leaves
     node = tree.coverings(
         np.where(inside, low, 0).astype(np.int32), np.where(inside, high, 0).astype(np.int32)
@@ -208,17 +264,29 @@ def _kin(values: SensitiveValues, counts: Ints) -> Flags:
     return kin
 
 
-def distances(values: SensitiveValues, share: Floats, prior: Floats) -> Floats:
-    """The least work that turns each belief (rows) into the table's distribution (Li et al., ICDE 2007)."""
-    over = share - prior
-    if values.distance == "ordered":
+def distances(values: SensitiveValues, counts: ValueCounts, share: Floats, prior: Floats) -> Floats:
+    """The least work that turns each belief into the table's distribution (Li et al., ICDE 2007).
+
+    `share` is that of each count. Where all values are equally far, those that no candidate has need not be
+    looked at: they lack all of their share.
+    """
+    tree = values.tree
+    if values.distance == "ordered" or (values.distance == "hierarchical" and tree is not None):
+        shares = (table / np.maximum(table.sum(axis=1), 1)[:, None] for table in counts.tables(prior.size))
+        return np.concatenate([_work(values, some - prior, prior) for some in shares])
+    before = prior[counts.value]
+    lacking = 1.0 - counts.each(np.add, before, 0.0)
+    half: Floats = (counts.each(np.add, np.abs(share - before), 0.0) + np.maximum(lacking, 0.0)) / 2
+    return half
+
+
+def _work(values: SensitiveValues, over: Floats, prior: Floats) -> Floats:
+    """The same for tables of differences (p, size), by the order of values or by their tree."""
+    tree = values.tree
+    if values.distance == "ordered" or tree is None:
         over = over[:, prior > 0]  # neighbours are those that occur
         work: Floats = np.abs(np.cumsum(over, axis=1)).sum(axis=1) / max(over.shape[1] - 1, 1)
         return work
-    tree = values.tree
-    if values.distance != "hierarchical" or tree is None:
-        half: Floats = np.abs(over).sum(axis=1) / 2
-        return half
     leaves = len(tree.leaves)
     upto = np.concatenate([np.zeros((len(over), 1)), np.cumsum(over[:, :leaves], axis=1)], axis=1)
     length = (tree.level[tree.parent] - tree.level) / (2 * tree.height)

@@ -14,10 +14,11 @@ privacy-preserving data publishing", ICDE 2007.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
-from incrowd.attacks.beliefs import Beliefs, SensitiveValues, beliefs, counted, homogeneous
+from incrowd.attacks.beliefs import Beliefs, SensitiveValues, ValueCounts, beliefs, counted, homogeneous
 from incrowd.attacks.candidates import MEMBERS
 from incrowd.attacks.definetti import classes_as_groups
 from incrowd.attacks.registry import AttackResult, Context, Details, Rate, attack
@@ -107,7 +108,9 @@ RULED_OUT = (1, 2, 3)
 @attack("background", 240, ("records", "values"), each_column=True)
 def backgrounds(target: Target, values: SensitiveValues) -> tuple[AttackResult, ...]:
     """One result for each number of values that are ruled out."""
-    return tuple(background(target, values, known) for known in RULED_OUT)
+    control = homogeneous(target, values)
+    both = _commonest_of(target, values), _commonest_of(target, control)
+    return tuple(_background(target, (values, control), both, known) for known in RULED_OUT)
 
 
 def background(target: Target, values: SensitiveValues, known: int) -> AttackResult:
@@ -116,16 +119,26 @@ def background(target: Target, values: SensitiveValues, known: int) -> AttackRes
     No other choice leaves any value likelier: whichever of the commonest is to be left, the others weigh
     less than they do beside the first.
     """
-    won, share = _tried(target, values, known)
-    held = target.pools
+    return backgrounds(target, values)[RULED_OUT.index(known)]
+
+
+def _background(
+    target: Target,
+    values: tuple[SensitiveValues, SensitiveValues],
+    common: tuple[Commonest, Commonest],
+    known: int,
+) -> AttackResult:
+    """The same of values and those of the control, whose commonest ones are known."""
+    (own, _), held = values, target.pools
+    won, share = _tried(target, own, common[0], known)
     able = np.diff(held.starts)[held.of] > 0
     details: Details = {
         "largest_posterior": float(share[held.of][able].max(initial=0.0)),
         "persons_with_one_value_left": int((share[held.of][able] == 1).sum()),
     }
-    name, knows = f"background-{known}-{values.name}", f"{known} of the values that somebody does not have"
-    guess, (control, _) = _blind(values, known), _tried(target, homogeneous(target, values), known)
-    rates, bound = (won, guess, control), _bound(values, known)
+    name, knows = f"background-{known}-{own.name}", f"{known} of the values that somebody does not have"
+    guess, (control, _) = _blind(own, known), _tried(target, values[1], common[1], known)
+    rates, bound = (won, guess, control), _bound(own, known)
     return AttackResult(name, "background knowledge", f"{MEMBERS}, and {knows}", *rates, bound, details)
 
 
@@ -137,43 +150,68 @@ def _bound(values: SensitiveValues, known: int) -> Fraction | None:
     return None if values.l is None or values.l <= known + 1 else 1 / (values.l - known)
 
 
-def _tried(target: Target, values: SensitiveValues, known: int) -> tuple[Rate, Floats]:
+def _tried(target: Target, values: SensitiveValues, common: Commonest, known: int) -> tuple[Rate, Floats]:
     """How often the first value is that of a person who has none of the others; its share in each pool.
 
     People who have a value that would be ruled out are none of whom it can be known: they do not count.
     """
     held = target.pools
-    parts = [ruled_out(c, known) for c in counted(target.graph, values.shown, values.size, held)]
-    top, out, share = (np.concatenate(part) for part in zip(*parts, strict=True))
+    top, out, share = ruled_out(common, known)
     top, out = top[held.of], out[held.of]
     counts_here = (share[held.of] > 0) & ~(out == values.own[:, None]).any(axis=1)
     won = (top == values.own)[counts_here].sum()
     return Rate(int(won), int(counts_here.sum()), target.closed), share
 
 
-def ruled_out(counts: Ints, known: int) -> tuple[Ints, Ints, Floats]:
-    """The commonest value of each row of counts (p, size), the next ones, and its share without them.
+class Commonest(NamedTuple):
+    """The commonest values of each pool (p, m), how many candidates have each, and how many there are (p,).
 
-    Where there are fewer others, -1 takes their place. Of equally common values the first comes first.
+    Where there are fewer values, -1 takes their place. Of equally common values the first comes first.
+    """
+
+    value: Ints
+    many: Ints
+    total: Ints
+
+    @classmethod
+    def of(cls, counts: ValueCounts, most: int) -> Commonest:
+        order = np.lexsort((-counts.count, counts.pool))  # values of a pool stand in their order
+        rank = np.arange(order.size) - counts.starts[counts.pool]  # a pool has the same places as before
+        kept = np.flatnonzero(rank < most)
+        where = counts.pool[kept], rank[kept]
+        value, many = np.full((len(counts), most), -1, np.int64), np.zeros((len(counts), most), np.int64)
+        value[where], many[where] = counts.value[order[kept]], counts.count[order[kept]]
+        return cls(value, many, counts.total)
+
+
+def _commonest_of(target: Target, values: SensitiveValues) -> Commonest:
+    most = max(RULED_OUT) + 1
+    parts = [
+        Commonest.of(some, most) for some in counted(target.graph, values.shown, values.size, target.pools)
+    ]
+    return Commonest(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+
+def ruled_out(common: Commonest, known: int) -> tuple[Ints, Ints, Floats]:
+    """The commonest value of each pool, the next ones, and its share without them.
 
     Examples
     --------
-    >>> top, out, share = ruled_out(np.array([[1, 4, 3, 2], [0, 2, 0, 0]]), 2)
+    >>> counts = ValueCounts.of_table(np.array([[1, 4, 3, 2], [0, 2, 0, 0]]))
+    >>> top, out, share = ruled_out(Commonest.of(counts, 3), 2)
     >>> top.tolist(), out.tolist(), share.tolist()
     ([1, 1], [[2, 3], [-1, -1]], [0.8, 1.0])
     """
-    order = np.argsort(-counts, axis=1, kind="stable")[:, : known + 1]
-    many = np.take_along_axis(counts, order, axis=1)
-    out = np.where(many[:, 1:] > 0, order[:, 1:], -1)
-    left = counts.sum(axis=1) - many[:, 1:].sum(axis=1)
-    share: Floats = many[:, 0] / np.maximum(left, 1)
-    return order[:, 0], out, share
+    left = common.total - common.many[:, 1 : known + 1].sum(axis=1)
+    share: Floats = common.many[:, 0] / np.maximum(left, 1)
+    return common.value[:, 0], common.value[:, 1 : known + 1], share
 
 
 def _blind(values: SensitiveValues, known: int) -> Rate:
     """The same with all rows as candidates of everybody."""
     if not values.size:
         return Rate(0, 0)
-    top, out, _ = ruled_out(values.prior[None, :], known)
+    everybody = ValueCounts.of_table(values.prior[None, :])
+    top, out, _ = ruled_out(Commonest.of(everybody, known + 1), known)
     counts = ~np.isin(values.own, out[0])
     return Rate(int((values.own[counts] == top[0]).sum()), int(counts.sum()))

@@ -1,5 +1,6 @@
-"""One round of deFinetti's attack: how columns go with values, then how well values fit rows. See
-`attacks.definetti`.
+"""One round of deFinetti's attack: how columns go with values, and how well values fit rows.
+
+See `attacks.definetti`.
 
 Kinds of rows of a group stand together, and so do the values of a group: group g has the kinds from
 ``kinds[g]`` and the values from ``pairs[g]`` on, up to the next group's. A choice is a kind with a value of
