@@ -193,8 +193,8 @@ STEPS = (
     *OF_DRAFTING,
     *(
         "_write_release",
-        "verified",
-        "_fingerprint",
+        "_verified",
+        "fingerprint",
         "schema_as_dict",
         "commit",
         "typed_columns",
@@ -249,7 +249,7 @@ def test_a_failure_anywhere_leaves_nothing_and_quotes_nothing(
 
 
 @pytest.mark.parametrize("problem", ["a bug", "Ctrl-C", "a full disk"])
-@pytest.mark.parametrize("step", ["hide", "_write_release", "verified", "commit"])
+@pytest.mark.parametrize("step", ["hide", "_write_release", "_verified", "commit"])
 def test_a_failure_leaves_the_release_that_was_there(
     step: str, problem: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
