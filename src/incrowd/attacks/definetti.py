@@ -141,6 +141,7 @@ class _Table:
     def build(cls, choices: _Choices, values: int) -> _Table:
         kind, pair = choices.each
         sizes = [int(column.max(initial=-1)) + 1 for column in choices.codes.T]
+        # every place takes a logarithm in every round, whether the combination occurs or not
         dense = [j for j, size in enumerate(sizes) if size * values <= kind.size // 4]
         place = np.cumsum([0, *(sizes[j] * values for j in dense)])
         end, number = int(place[-1]), []
