@@ -15,7 +15,7 @@ from support.measure_tables import flat, microdata, release, treed
 from twins import attacks_two_releases as more
 
 from incrowd.attacks.beliefs import ValueCounts
-from incrowd.attacks.disclosure import Commonest, background, backgrounds, ruled_out
+from incrowd.attacks.disclosure import Commonest, backgrounds, ruled_out
 from incrowd.attacks.registry import Rate
 from incrowd.attacks.singling import claims, downcoding, isolated, singling
 from incrowd.attacks.target import Target, as_they_are
@@ -36,7 +36,7 @@ def test_the_largest_posterior_agrees_with_naive(groups: list[list[int]], known:
         assert len(gone) == min(known, len(set(group)) - 1)
         assert top[g] not in gone
     target, values = classes([len(group) for group in groups], [v for group in groups for v in group], 5)
-    found = background(target, values, known)
+    found = backgrounds(target, values)[known - 1]
     assert found.details["largest_posterior"] == pytest.approx(
         max(more.after_ruling_out(group, known) for group in groups)
     )

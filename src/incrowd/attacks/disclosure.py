@@ -113,22 +113,17 @@ def backgrounds(target: Target, values: SensitiveValues) -> tuple[AttackResult, 
     return tuple(_background(target, (values, control), both, known) for known in RULED_OUT)
 
 
-def background(target: Target, values: SensitiveValues, known: int) -> AttackResult:
-    """Rule out the `known` commonest values of somebody's candidates but the first, and name that one.
-
-    No other choice leaves any value likelier: whichever of the commonest is to be left, the others weigh
-    less than they do beside the first.
-    """
-    return backgrounds(target, values)[RULED_OUT.index(known)]
-
-
 def _background(
     target: Target,
     values: tuple[SensitiveValues, SensitiveValues],
     common: tuple[Commonest, Commonest],
     known: int,
 ) -> AttackResult:
-    """The same of values and those of the control, whose commonest ones are known."""
+    """Rule out the `known` commonest values of somebody's candidates but the first, and name that one.
+
+    No other choice leaves any value likelier: whichever of the commonest is to be left, the others weigh
+    less than they do beside the first. `values` and their commonest are those of the release and the control.
+    """
     (own, _), held = values, target.pools
     won, share = _tried(target, own, common[0], known)
     able = np.diff(held.starts)[held.of] > 0
