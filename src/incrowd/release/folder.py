@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +41,7 @@ from incrowd.release.hierarchies import HIERARCHIES, PublishedHierarchy, read_hi
 from incrowd.release.ledger import EFFECTIVE, SERIES
 from incrowd.release.manifest import manifest_schema
 from incrowd.release.stage import audit_folder
-from incrowd.schema import CLASSES, LARGE_EFFECTIVE, MANIFEST, RECORDS, Claim, Schema
+from incrowd.schema import CLASSES, LARGE_EFFECTIVE, MANIFEST, RECORDS, Claim, Role, Schema
 
 Ints = NDArray[np.int64]
 JOINED, EVEN_PRESENCE = "k-join-anonymity", "even-presence"
@@ -87,7 +87,7 @@ class ReleaseFolder:
     today : path, frame or Table
         Of a release of a series, the table of its day; `source` is then the effective table of its audit.
     sparing : bool
-        Of the original read only texts that the policy has a use for; the other columns are checked.
+        Of the original read only texts that have a use, by the policy or the audit; the rest is checked.
     """
 
     path: Path
@@ -283,8 +283,14 @@ class ReleaseFolder:
             raise InputError(f"pass the table that the release was made from with {option('original')}")
         if isinstance(self.source, Table):
             return self.source
-        policy = self.policy if self.sparing else None
-        return tables.read(self.source, needed=None if policy is None else policy.needed_of)
+        return tables.read(self.source, needed=self._needed if self.sparing else None)
+
+    def _needed(self, names: Sequence[str]) -> list[str]:
+        """Of the columns of the original those whose texts have a use."""
+        if self.policy is not None:
+            return self.policy.needed_of(names)
+        unused = {column.name for column in self.schema.having(Role.DROP, Role.UNDECIDED)}
+        return [name for name in names if name not in unused]
 
     @cached_property
     def schema(self) -> Schema:

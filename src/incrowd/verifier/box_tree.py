@@ -15,9 +15,10 @@ import numpy as np
 from incrowd.verifier.cell_regions import MISSING_RANK, CellRegions
 from incrowd.verifier.columns import Bools, Ints
 
-LEAF = 4  # boxes that are not worth a cut
+LEAF = 2  # boxes that are not worth a cut
 DEEPEST = 64
 MOST_COPIES = 8  # of each box, on average
+AT_ONCE = 16_384  # records that go down together: what they read stays in the processor's cache
 LOSS = 0.5  # what a box that is cut through costs, in boxes on the larger side
 
 
@@ -37,6 +38,11 @@ class BoxTree:
 
     def leaves(self, ranks: Sequence[Ints]) -> Ints:
         """The leaf of each record, given by its ranks in each column."""
+        none = np.zeros(0, np.int64)
+        starts = range(0, ranks[0].size, AT_ONCE)
+        return np.concatenate([none, *(self._leaves([r[a : a + AT_ONCE] for r in ranks]) for a in starts)])
+
+    def _leaves(self, ranks: Sequence[Ints]) -> Ints:
         node = np.zeros(ranks[0].size, np.int64)
         together, width = np.stack(ranks, axis=1).ravel(), len(ranks)
         going = np.arange(node.size)
@@ -91,7 +97,7 @@ class _Growing:
     """A tree whose last level is being cut: box ``box[e]`` is in the node ``first + node[e]``, in order."""
 
     def __init__(self, low: Sequence[Ints], high: Sequence[Ints]) -> None:
-        self._low, self._high = low, high
+        self._low, self._high = ([side.astype(np.int32) for side in sides] for sides in (low, high))
         self._most = MOST_COPIES * low[0].size + LEAF
         self._box, self._node, self._first = np.arange(low[0].size), np.zeros(low[0].size, np.int64), 0
         self._column: list[Ints] = []
@@ -106,9 +112,11 @@ class _Growing:
         nodes = size.size
         best, column, cut = size * 1.0, np.full(nodes, -1), np.zeros(nodes, np.int64)
         if self._box.size <= self._most:
+            large = np.where(size > LEAF, size, 0)
+            worth = np.flatnonzero(large[self._node])
             for j in range(len(self._low)):
-                cost, at = self._best_cuts(j, size)
-                better = (cost < best) & (size > LEAF)
+                cost, at = self._best_cuts(j, large, worth)
+                better = cost < best
                 best[better], cut[better], column[better] = cost[better], at[better], j
         inner = column >= 0
         child = np.where(inner, self._first + nodes + 2 * (np.cumsum(inner) - inner), 0)
@@ -119,22 +127,27 @@ class _Growing:
         self._first += nodes
         return bool(self._box.size)
 
-    def _best_cuts(self, j: int, size: Ints) -> tuple[Ints, Ints]:
-        """For each node the least cost of a cut along column j, and its rank."""
-        low, high, radix = self._low[j][self._box], self._high[j][self._box], int(self._high[j].max()) + 2
-        starts = np.sort(self._node * radix + low)
-        ends = np.sort(self._node * radix + high)
+    def _best_cuts(self, j: int, size: Ints, worth: Ints) -> tuple[Ints, Ints]:
+        """For each node the least cost of a cut along column j, and its rank, by the boxes `worth`."""
+        radix = int(self._high[j].max()) + 2
+        small = size.size * radix < 2**31  # half as many bytes are sorted about twice as fast
+        base: Ints = (self._node[worth] * radix).astype(np.int32 if small else np.int64)
+        starts, ends = (np.sort(base + side[j][self._box[worth]]) for side in (self._low, self._high))
         node = starts // radix
         new = np.flatnonzero((np.diff(starts) > 0) & (np.diff(node) == 0)) + 1  # a cut just below this start
+        least, rank = np.full(size.size, np.inf), np.zeros(size.size, np.int64)
+        if not new.size:
+            return least, rank
         first = np.cumsum(size) - size
         at = node[new]
         left = new - first[at]
         right = size[at] - (np.searchsorted(ends, starts[new]) - first[at])
         cost = np.maximum(left, right) + LOSS * (left + right - size[at])
-        order = np.lexsort((cost, at))
-        found, place = np.unique(at[order], return_index=True)
-        least, rank = np.full(size.size, np.inf), np.zeros(size.size, np.int64)
-        least[found], rank[found] = cost[order[place]], starts[new[order[place]]] % radix - 1
+        each = np.flatnonzero(np.diff(at, prepend=-1))  # where the cuts of a node begin
+        least[at[each]] = np.minimum.reduceat(cost, each)
+        found = np.flatnonzero(cost == least[at])
+        found = found[np.flatnonzero(np.diff(at[found], prepend=-1))]  # of equal ones the first
+        rank[at[found]] = starts[new[found]] % radix - 1
         return least, rank
 
     def _descend(self, inner: Bools, column: Ints, cut: Ints, child: Ints) -> None:
