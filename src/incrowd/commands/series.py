@@ -41,8 +41,8 @@ class ErasureCost:
     def sentence(self) -> str:
         """The cost in words."""
         return (
-            f"erasing {self.erased:,} people, {self.shown:,} of whom have a row, takes the rows of "
-            f"{self.others:,} others who are in the table, {self.withheld:,} of them in classes that are "
+            f"erasing {'1 person' if self.erased == 1 else f'{self.erased:,} people'} ({self.shown:,} with a "
+            f"row) takes the rows of {self.others:,} others who are in the table, {self.withheld:,} of them in classes that are "
             "withheld as a whole"
         )
 
