@@ -136,7 +136,7 @@ def publish_census(_kd: float) -> Iterator[Figure]:
             shutil.copyfileobj(source, target)
         (folder / "policy.toml").write_text(CENSUS_POLICY)
         copy = min(_child(folder, _COPY)[0] for _ in range(3))
-        publish = f"import sys; sys.argv[1:] = {_ARGUMENTS!r}; from incrowd.cli import main; main()"
+        publish = f"import sys; sys.argv[1:] = {_ARGUMENTS!r}; import incrowd; incrowd._command_line()"
         runs = []
         for _ in range(3):
             runs.append(_child(folder, publish))

@@ -103,6 +103,10 @@ def __dir__() -> list[str]:
 
 def _command_line() -> None:
     """The program `incrowd`: signals are handled before anything large is imported."""
+    import os
+
+    # Threads of linear algebra have hardly anything to do, and spin while they wait: a third of a second.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from incrowd import long_work
 
     long_work.install()

@@ -54,7 +54,7 @@ def shuffled(n: int, entropy: Entropy = system) -> NDArray[np.int64]:
     """
     while True:
         keys = np.frombuffer(entropy(8 * n), dtype=np.uint64)
-        order = np.argsort(keys, kind="stable")
+        order = np.argsort(keys)
         ranked = keys[order]
         if not (ranked[1:] == ranked[:-1]).any():
             return order.astype(np.int64)

@@ -21,6 +21,7 @@ from incrowd.flow import (
     Partition,
     Regions,
     ValueSets,
+    by_label,
     distinct_rows,
 )
 from incrowd.hierarchy import Hierarchy
@@ -51,7 +52,7 @@ class Groups:
         """The groups of a partition."""
         sizes = np.bincount(labels)
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes.size else np.zeros(0, np.int64)
-        order = np.argsort(labels, kind="stable")
+        order = by_label(labels)
         return cls(order, labels[order].astype(np.int64), starts)
 
     @classmethod

@@ -40,10 +40,10 @@ class ErasureCost:
 
     def sentence(self) -> str:
         """The cost in words."""
+        who = "1 person" if self.erased == 1 else f"{self.erased:,} people"
         return (
-            f"erasing {'1 person' if self.erased == 1 else f'{self.erased:,} people'} ({self.shown:,} with a "
-            f"row) takes the rows of {self.others:,} others who are in the table, {self.withheld:,} of them in classes that are "
-            "withheld as a whole"
+            f"erasing {who} ({self.shown:,} with a row) takes the rows of {self.others:,} others who are in "
+            f"the table, {self.withheld:,} of them in classes that are withheld as a whole"
         )
 
     def to_dict(self) -> dict[str, int]:

@@ -29,6 +29,7 @@ import numba
 import numpy as np
 from numba.core.caching import IndexDataCacheFile, _Cache
 from numba.core.compiler import CompileResult
+from numba.core.runtime.nrt import rtsys
 
 from incrowd.kernels.compiling import compiling
 
@@ -102,11 +103,12 @@ class Kept(_Cache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What is kept for these types, or nothing."""
-        target_context.refresh()
+        rtsys.initialize(target_context)  # what counts references, which kept code calls
         for home in (usable(own_folder()), usable(BESIDE)):
             found = home and self._loaded(home, sig, target_context)
             if found is not None:
                 return found
+        target_context.refresh()  # all that numba can compile, which is loaded only where something must be
         compiling.begins()
         return None
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, count, islice, repeat
 from typing import NoReturn
 
@@ -97,7 +97,7 @@ def read_rows(
         some, problem = _next(waiting, max(len(scanners), 1))
         if not some:
             break
-        lines = rows + sum(block.data.count(b"\n") for block in some)
+        lines = rows + sum(block.feeds for block in some)
         worth = bool(scanners) or compiling.everything or lines * len(builders) >= WORTH_COMPILED
         if worth and not scanners:
             scanners = [Scanner(own, len(names)) for _ in range(threads())]
@@ -132,7 +132,7 @@ def _scanned(block: RowBlock, scanner: Scanner, delimiter: int, unread: Collecti
     if unread and not _is_utf_8(block.data):
         return None
     text = block.buffer[: block.content.size + WORD]
-    return scanner.scan(text, block.data.count(b"\n"), delimiter, CELL_LIMIT)
+    return scanner.scan(text, block.feeds, delimiter, CELL_LIMIT)
 
 
 def _read_block(
@@ -232,8 +232,9 @@ def blocks_of(stream: Stream, name: str) -> Iterator[RowBlock]:
         data = rest + data
         cut = _last_row_end(data)
         if cut:
-            yield RowBlock(data[:cut], line, name)
-            lines = data.count(b"\n", 0, cut)
+            block = RowBlock(data[:cut], line, name)
+            yield block
+            lines = block.feeds
             line, size = line + lines, min(max(BLOCK, cut // lines * FEW_ROWS), WIDE_BLOCK)
         rest = data[cut:]
         if len(rest) > ROW_LIMIT + 1:  # one more for the CR of an unfinished line end
@@ -274,6 +275,11 @@ class RowBlock:
         self.quotes = np.flatnonzero(self.content == _QUOTE) if b'"' in data else np.empty(0, dtype=np.int64)
         if b"\0" in data:
             self.refuse(data.index(b"\0"), "holds a NUL character; is the file UTF-16? Save it as UTF-8")
+
+    @cached_property
+    def feeds(self) -> int:
+        """How many line feeds there are, inside quotes or not."""
+        return int(np.count_nonzero(self.content == _LF))
 
     def refuse(self, place: int, why: str) -> NoReturn:
         """Say what is wrong in the line of a byte."""

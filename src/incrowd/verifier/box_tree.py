@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.verifier.cell_regions import MISSING_RANK, CellRegions
 from incrowd.verifier.columns import Bools, Ints
@@ -36,13 +37,13 @@ class BoxTree:
     stop: Ints
     boxes: Ints
 
-    def leaves(self, ranks: Sequence[Ints]) -> Ints:
+    def leaves(self, ranks: Sequence[NDArray[np.integer]]) -> Ints:
         """The leaf of each record, given by its ranks in each column."""
         none = np.zeros(0, np.int64)
         starts = range(0, ranks[0].size, AT_ONCE)
         return np.concatenate([none, *(self._leaves([r[a : a + AT_ONCE] for r in ranks]) for a in starts)])
 
-    def _leaves(self, ranks: Sequence[Ints]) -> Ints:
+    def _leaves(self, ranks: Sequence[NDArray[np.integer]]) -> Ints:
         node = np.zeros(ranks[0].size, np.int64)
         together, width = np.stack(ranks, axis=1).ravel(), len(ranks)
         going = np.arange(node.size)

@@ -22,6 +22,7 @@ Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 WORD = 8  # bytes that fit into one number
+TINY = 2  # bytes of a cell whose number stands in a table of all such cells
 FIRST_BITS, MOST_BITS = 12, 22  # slots, as a power of two: at first, and at most
 SLOTS_FOR_EACH = 4  # known cell, at least, while there may be more
 _SHIFTS = (0, 22)  # two slots for each cell: by its highest bits, and by those below
@@ -107,6 +108,7 @@ class CellCoder:
     def __init__(self, numbers: TextNumbers) -> None:
         self.long = _Long(numbers)
         self._short_slots, self._long_slots = _Slots(), _Slots()
+        self._tiny = np.full(1 << (8 * TINY), -1, np.int32)
 
     @property
     def quoted(self) -> NDArray[np.bool_]:
@@ -117,6 +119,8 @@ class CellCoder:
         """The number of each cell at some places of a text, of which ``windows`` are all runs of a word."""
         cells_of: Callable[[Ints, Ints, int], CellWords] = partial(CellWords.of, windows)
         longest = int(length.max(initial=0))
+        if longest <= TINY:
+            return self._found_at_once(cells_of(starts, length, longest))
         if longest <= WORD:
             return self._found(self._short_slots, cells_of(starts, length, longest))
         found, long = np.empty(length.size, np.int32), length > WORD
@@ -124,6 +128,15 @@ class CellCoder:
             some = np.flatnonzero(which)
             if some.size:
                 found[some] = self._found(known, cells_of(starts[some], length[some], most))
+        return found
+
+    def _found_at_once(self, cells: CellWords) -> Codes:
+        """The number of each cell of at most two bytes: every such cell has a place of its own."""
+        found = self._tiny[cells.words]
+        if found.size and found.min() < 0:
+            unknown = CellWords(np.unique(cells.words[found < 0]))
+            self._tiny[unknown.words] = self.long.of_all(unknown.as_bytes())
+            found = self._tiny[cells.words]
         return found
 
     def _found(self, known: _Slots, cells: CellWords) -> Codes:

@@ -71,7 +71,8 @@ class ClassTree:
             [ends[side][c] for ends, c in zip(boxes, tables.class_cells, strict=True)] for side in (0, 1)
         ]
         self.tree = box_tree(*sides)
-        self._columns = [(ends[2], ranks) for ends, ranks in zip(boxes, tables.record_ranks, strict=True)]
+        places = [ends[2].astype(np.int32) for ends in boxes]
+        self._columns = [*zip(places, tables.record_ranks, strict=True)]
 
     def leaves(self, records: Ints) -> Ints:
         """The leaf of each record."""
@@ -153,7 +154,7 @@ def _record_of_each_row_by_counting(tables: CodedTables, tree: ClassTree) -> Int
         return None
     private = tables.private_parts
     wanted, given = only * private + tables.record_private, tables.row_class * private + tables.row_private
-    of_record, of_row = np.argsort(wanted, kind="stable"), np.argsort(given, kind="stable")
+    of_record, of_row = np.argsort(wanted), np.argsort(given)  # of equal ones any has any
     if not np.array_equal(wanted[of_record], given[of_row]):
         return None
     match = np.empty(rows, np.int64)
