@@ -85,7 +85,7 @@ def box_tree(low: Sequence[Ints], high: Sequence[Ints]) -> BoxTree:
     >>> tree = box_tree([np.arange(40)], [np.arange(40)])
     >>> leaf = tree.leaves([np.array([7, 31])])
     >>> [7 in tree.boxes[tree.start[leaf[0]] : tree.stop[leaf[0]]], int((tree.stop - tree.start).max())]
-    [True, 3]
+    [True, 2]
     """
     growing = _Growing(low, high)
     for _ in range(DEEPEST):
