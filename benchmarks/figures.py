@@ -24,6 +24,7 @@ from expc import expansion_by_outliers
 from headlines import headline_figures
 from joins import joined_figures, topdown_figures
 from lattices import incognito
+from ledgers import ledger_figures
 from neighbourhoods import expansion, exponent, global_1k, kfactor, one_k
 from outliers import outlier_figures
 from publishing import published
@@ -316,6 +317,7 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "headline": headline_figures,
     "reading dates": date_figures,
     "engine": engine_figures,
+    "ledger": ledger_figures,
     "spark": spark_figures,
     "studio": studio_figures,
     "census: every command": census_figures,

@@ -329,7 +329,8 @@ def test_the_commands_of_a_series(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     asked = ("-p", "policy.toml")
     assert incrowd("publish", "t0.csv", *asked, "-o", "m0").code == 0
     cost = incrowd("series", "m0", "--erase", "ids.csv")
-    assert "If the next table is as the last one: erasing 1 person (1 with a row)" in " ".join(cost.out.split())
+    said = " ".join(cost.out.split())
+    assert "If the next table is as the last one: erasing 1 person (1 with a row)" in said
     ran = incrowd("publish", "t1.csv", *asked, "-o", "m1", "--after", "m0", "--erase", "ids.csv")
     assert ran.code == 0, ran.err
     assert "release 1 of its series: waiting 1, lingering 0" in " ".join(ran.out.split())

@@ -45,6 +45,7 @@ def _publish_examples() -> None:
     from incrowd.examples import write_example
     from incrowd.policy import Policy
     from incrowd.publishing.pipeline import publish_to
+    from incrowd.release.ledger import Head
 
     with tempfile.TemporaryDirectory(prefix="incrowd-kernels-") as place:
         home = Path(place)
@@ -56,6 +57,7 @@ def _publish_examples() -> None:
         plain = guarded.model_copy(update={"privacy": guarded.privacy.model_copy(update={"l": None})})
         for number, policy in enumerate((guarded, plain, Policy.load(proposed))):
             publish_to(table, policy, home / f"release{number}")
+    Head.first(k=2, l=1).halves(["somebody"])  # as many people of a series are told apart
 
 
 def _show(folder: Path) -> None:

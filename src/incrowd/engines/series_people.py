@@ -69,8 +69,9 @@ class SeriesPeople:
         if self._before is None:
             self._session.run(
                 f"CREATE OR REPLACE TEMP TABLE {STATE} AS SELECT "
-                "(row_number() OVER (ORDER BY high, low) - 1)::INTEGER AS number, place, high, low, "
-                "0::BIGINT AS atom, -1 AS cohort, -1 AS as_of, -1 AS since, false AS erased FROM series_ids"
+                "(row_number() OVER () - 1)::INTEGER AS number, place, high, low, 0::BIGINT AS atom, "
+                "-1 AS cohort, -1 AS as_of, -1 AS since, false AS erased "
+                "FROM (SELECT * FROM series_ids ORDER BY high, low)"
             )
         else:
             self._join(parquet_sql(self._before.people))
@@ -253,6 +254,10 @@ class SeriesPeople:
             f"CREATE OR REPLACE TEMP TABLE series_new AS SELECT {LABEL} AS number, n.atom, n.cohort "
             f"FROM {classes} JOIN series_classes n USING (g) WHERE n.cohort >= 0"
         )
+
+    def waited(self) -> bool:
+        """Has somebody waited for a first row since an earlier release?"""
+        return bool(self._session.number(f"SELECT count(*) FROM {STATE} WHERE {NEW} AND since >= 0"))
 
     def least_since(self, classes: str) -> Ints:
         """Of each class of newcomers: since which release somebody has waited."""

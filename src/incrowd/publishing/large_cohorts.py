@@ -245,7 +245,10 @@ class NextCohorts:
         made = NewClasses(self.domains.attributes)
         request = replace(self.request, algorithm=replace(self.request.algorithm, k=terms.least))
         cut_classes(rows, request, self.domains.coded, many, self.resources, watch, made)
-        since = self.people.least_since(rows.classes_of_labels())
+        if terms.wait and self.people.waited():
+            since = self.people.least_since(rows.classes_of_labels())
+        else:
+            since = np.full(made.lost.size, self.people.number)
         shown: Flags = self.people.number - since >= terms.wait
         if not shown.all():
             shown |= made.lost <= at_most(self._typical)

@@ -27,6 +27,7 @@ from incrowd.cohorts import NONE, Codes, Flags, SeriesState
 from incrowd.encode import encode_values
 from incrowd.errors import InputError, Refused
 from incrowd.flow import Table
+from incrowd.kernels.compiling import compiling
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
 from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
 from incrowd.schema import CLASSES, LARGE_EFFECTIVE, LARGE_PEOPLE, MANIFEST, Role, Schema
@@ -36,6 +37,7 @@ FILES = frozenset({EFFECTIVE, LINKS, PEOPLE, SCHEMA})
 LARGE_FILES = frozenset({LARGE_EFFECTIVE, LARGE_PEOPLE, CLASSES, SCHEMA})
 COLUMNS = ("person", "atom", "cohort", "as_of", "since", "present", "erased")
 BLOCK = 64  # bytes of a block of SHA-256, to which a key is filled up
+WORTH_COMPILED = 100_000  # people from which on compiled code is worth loading
 SERIES = "series"  # the key of the manifest
 
 
@@ -62,6 +64,19 @@ class Head:
     def halves(self, entities: Sequence[str]) -> NDArray[np.uint64]:
         """The same of many, as two numbers each, the first half and the second (m, 2)."""
         key = bytes.fromhex(self.key).ljust(BLOCK, b"\0")
+        if len(entities) >= WORTH_COMPILED or compiling.everything:
+            from incrowd.kernels.keyed_digests import LONGEST, keyed_digests  # few need it
+
+            text = np.frombuffer("\0".join(entities).encode(), np.uint8)
+            ends = np.append(np.flatnonzero(text == 0), text.size)
+            short = np.diff(ends, prepend=-1).max(initial=0) - 1 <= LONGEST
+            if short and ends.size == len(entities):
+                found = np.empty((ends.size, 2), np.uint64)
+                keyed_digests(np.frombuffer(key, np.uint8), text, ends, found)
+                return found
+        return self._halves_one_by_one(key, entities)
+
+    def _halves_one_by_one(self, key: bytes, entities: Sequence[str]) -> NDArray[np.uint64]:
         inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in key)) for pad in (0x36, 0x5C))
         begin, end, found = inner.copy, outer.copy, []
         for entity in entities:
