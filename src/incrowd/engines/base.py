@@ -123,6 +123,9 @@ class Bounds:
     high: Ints
 
 
+ALL_CODES = 2**31 - 1  # no code is larger
+
+
 @dataclass(frozen=True, slots=True)
 class TallyOf:
     """Count the codes of a column in a node, after so many bits are cut off; of codes first..last alone."""
@@ -131,7 +134,7 @@ class TallyOf:
     column: int
     shift: int = 0
     first: int = 0
-    last: int = 2**31 - 1
+    last: int = ALL_CODES
 
 
 @dataclass(frozen=True, slots=True)

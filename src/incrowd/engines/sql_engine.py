@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from incrowd.assign import Entropy, system
 from incrowd.engines.base import (
+    ALL_CODES,
     Block,
     Bounds,
     ClassCells,
@@ -57,7 +58,12 @@ class Field:
 
     @property
     def read(self) -> str:
-        return f"CAST((k{self.word} >> {self.shift}) & {(1 << self.bits) - 1} AS INTEGER)"
+        return f"CAST({self.wide} AS INTEGER)"
+
+    @property
+    def wide(self) -> str:
+        """The same as it is, of 64 bits: where rows are only counted, the narrower form costs more."""
+        return f"((k{self.word} >> {self.shift}) & {(1 << self.bits) - 1})"
 
 
 def fields_of(bits: Sequence[int]) -> list[Field]:
@@ -218,24 +224,29 @@ class SqlEngine(ABC):
 
     # Cutting where the rows are
 
-    def _node(self, tree: CutTree, node: int = 0) -> str:
-        """The leaf of a row, as SQL."""
+    def _node(self, tree: CutTree, said: Mapping[int, str] | None = None, node: int = 0) -> str:
+        """The leaf of a row, as SQL; or what is `said` at some leaves, and NULL at others."""
         cut = tree.cuts.get(node)
         if cut is None:
-            return str(node)
+            return str(node) if said is None else said.get(node, "NULL")
         spans = " ".join(
-            f"WHEN q{cut.column} BETWEEN {span.low} AND {span.high} THEN {self._node(tree, span.child)}"
+            f"WHEN q{cut.column} BETWEEN {span.low} AND {span.high} THEN {self._node(tree, said, span.child)}"
             for span in cut.spans
         )
-        return f"CASE {spans} ELSE {self._node(tree, cut.otherwise)} END"
+        return f"CASE {spans} ELSE {self._node(tree, said, cut.otherwise)} END"
+
+    def _rows(self) -> str:
+        """All rows as codes."""
+        codes = ", ".join(f"{field.wide} AS q{j}" for j, field in enumerate(self._fields))
+        values = "".join(f", s{place}" for place in range(self._values))
+        return f"(SELECT {codes}{values} FROM {self.coded}) c"
 
     def _in_nodes(self, tree: CutTree, nodes: Sequence[int]) -> str:
         """The rows of some leaves, with node and codes."""
-        codes = ", ".join(f"{field.read} AS q{j}" for j, field in enumerate(self._fields))
-        listed = ", ".join(map(str, nodes))
-        values = "".join(f", s{place}" for place in range(self._values))
-        noded = f"(SELECT {self._node(tree)} AS node, * FROM (SELECT {codes}{values} FROM {self.coded}) c) n"
-        return f"(SELECT * FROM {noded} WHERE node IN ({listed})) r"
+        every = set(tree.leaves()) <= set(nodes)  # to filter takes longer than to count
+        said = None if every else {node: str(node) for node in nodes}
+        noded = f"(SELECT {self._node(tree, said)} AS node, * FROM {self._rows()}) n"
+        return noded if every else f"(SELECT * FROM {noded} WHERE node IS NOT NULL) r"
 
     def node_stats(self, tree: CutTree, nodes: Sequence[int]) -> Bounds:
         d = len(self._fields)
@@ -248,15 +259,13 @@ class SqlEngine(ABC):
         return Bounds(table[:, 0], table[:, 1::2], table[:, 2::2])
 
     def node_tallies(self, tree: CutTree, wanted: Sequence[TallyOf]) -> list[tuple[Ints, Ints]]:
-        cases = " ".join(
-            f"WHEN node = {ask.node} AND q{ask.column} BETWEEN {ask.first} AND {ask.last} "
-            f"THEN {place}::BIGINT << 32 | (q{ask.column} >> {ask.shift})"
-            for place, ask in enumerate(wanted)
-        )
-        rows = self._in_nodes(tree, sorted({ask.node for ask in wanted}))
+        """What is counted is said where the row's leaf is found: to compare leaves again takes longer."""
+        said = {ask.node: _counted(place, ask) for place, ask in enumerate(wanted)}
+        if len(said) < len(wanted):
+            raise ValueError("a node is asked about one column at a time")
         found = self.session.arrays(
-            f"SELECT x, count(*) AS n FROM (SELECT CASE {cases} END AS x FROM {rows}) WHERE x IS NOT NULL "
-            "GROUP BY x ORDER BY x"
+            f"SELECT x, count(*) AS n FROM (SELECT {self._node(tree, said)} AS x FROM {self._rows()}) "
+            "WHERE x IS NOT NULL GROUP BY x ORDER BY x"
         )
         key, count = found["x"].astype(np.int64), found["n"].astype(np.int64)
         ends = np.searchsorted(key, np.arange(len(wanted) + 1) << 32)
@@ -396,6 +405,15 @@ class SqlEngine(ABC):
                 f"after {step} there are {rows:,} rows, and there were {there:,}; "
                 "did the table change meanwhile? Nothing was published"
             )
+
+
+def _counted(place: int, ask: TallyOf) -> str:
+    """What a row of a node counts as, as SQL: the place of the question and the code, or nothing."""
+    code = f"q{ask.column} >> {ask.shift}" if ask.shift else f"q{ask.column}"
+    counted = f"{place}::BIGINT << 32 | ({code})"
+    if (ask.first, ask.last) == (0, ALL_CODES):
+        return f"({counted})"
+    return f"CASE WHEN q{ask.column} BETWEEN {ask.first} AND {ask.last} THEN {counted} END"
 
 
 def _zone(ask: ZonesOf) -> str:
