@@ -105,7 +105,9 @@ class _Met:
         real, raw, gone = _occurring(source, missing_texts)
         values = read_column(raw, column.kind, column.format, column.name)
         _check_missing(column, values, missing_texts)
-        return cls(column, source, missing_texts, counts, real, gone, values, [*map(value_text, values)])
+        texts = [*map(value_text, values)]
+        texts = [own if own == text else text for own, text in zip(raw, texts, strict=True)]  # not both kept
+        return cls(column, source, missing_texts, counts, real, gone, values, texts)
 
     def rows(self, domain: _Domain) -> Codes:
         """Every row's code."""

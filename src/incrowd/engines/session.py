@@ -47,8 +47,9 @@ class Session(Protocol):
 class DuckSession:
     """SQL in, rows or arrays out; errors never quote a cell."""
 
-    def __init__(self, connection: DuckDBPyConnection) -> None:
+    def __init__(self, connection: DuckDBPyConnection, memory: int) -> None:
         self._connection = connection
+        self.memory = memory  # bytes that it may use
 
     def run(self, sql: str, *parameters: object) -> None:
         with _in_our_words():
@@ -133,7 +134,7 @@ def duck_session(
         "threads": resources.threads,
     }
     with duckdb.connect(config=settings) as connection:
-        session = DuckSession(connection)
+        session = DuckSession(connection, resources.for_database)
         session.run("SET allowed_paths = ?", [str(path.absolute()) for path in files])
         session.run("SET allowed_directories = ?", [f"{path.absolute()}/" for path in (folder, *folders)])
         if attached is not None:

@@ -6,21 +6,19 @@ Whatever engine has shuffled the rows, their files are written here: the same ro
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from incrowd.engines.base import ClassCells, RangeCells
+from incrowd.engines.base import ClassCells
+from incrowd.engines.class_texts import ShownClasses, csv_cell, load_words
 from incrowd.engines.session import DuckSession, parquet_sql, quoted, quoted_text, remove
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.schema import CLASSES, RECORDS
-from incrowd.tables.csv_writer import protected, write_csv
+from incrowd.tables.csv_writer import write_csv
 
 ROWS_A_GROUP = 122_880
 ROWS_A_PART = 1_000_000  # at least, of a release in several files
@@ -29,7 +27,6 @@ WORK = "work"  # the private folder of an engine, in the stage
 LINES_AS_THEY_ARE = "(FORMAT csv, HEADER true, QUOTE '', ESCAPE '', DELIMITER e'\\x01', USE_TMP_FILE false)"
 AS_TEXTS = f"(FORMAT parquet, ROW_GROUP_SIZE {ROWS_A_GROUP}, USE_TMP_FILE false)"
 MOST_CHANGED = 5_000_000  # distinct private texts that need quotes or protection in CSV
-_NEEDS_QUOTES = re.compile(r'[",\r\n]')
 _MAY_CHANGE = r"""[=+\-@\t\r",\n]"""
 
 
@@ -110,58 +107,19 @@ def write_rows(
     return [*named]
 
 
-def _load(session: DuckSession, classes: ClassCells, table: str, csv: bool, empty: str = "") -> None:
-    """A table of the cells of each class, g -> c0, c1, …: as texts, or as CSV writes them."""
-    numbers: dict[str, NDArray[Any]] = {"g": np.arange(len(classes), dtype=np.int32)}
-    cells, joins, tables = ["g"], "", []
-    for j, column in enumerate(classes.columns):
-        words = [_cell(text, empty) for text in column.texts] if csv else column.texts
-        _load_words(session, f"words{j}_", words)
-        tables.append(f"words{j}_")
-        if isinstance(column, RangeCells):
-            numbers |= {f"lo{j}": column.low, f"hi{j}": column.high, f"gap{j}": column.missing}
-            joins += f" LEFT JOIN words{j}_ a{j} ON a{j}.x = lo{j} LEFT JOIN words{j}_ b{j} ON b{j}.x = hi{j}"
-            cells.append(f"{_range(j, csv)} AS c{j}")
-        else:
-            numbers[f"x{j}"] = column.cells
-            joins += f" JOIN words{j}_ ON words{j}_.x = x{j}"
-            cells.append(f"words{j}_.t AS c{j}")
-    session.load("cells_", numbers)
-    session.run(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {', '.join(cells)} FROM cells_{joins}")
-    for each in ("cells_", *tables):
-        session.run(f"DROP TABLE {each}")
-
-
-def _load_words(session: DuckSession, table: str, words: Sequence[str | None]) -> None:
-    texts = np.empty(len(words), object)
-    texts[:] = words
-    session.load(table, {"x": np.arange(len(words), dtype=np.int32), "t": texts}, {"t": "VARCHAR"})
-
-
-def _range(j: int, csv: bool) -> str:
-    """The text of an interval; in CSV it has a comma, and so needs quotes."""
-    quote = '"' if csv else ""
-    a, b = f"a{j}.t", f"b{j}.t"
-    several = f"'[' || {a} || ',' || {b} || ']'"
-    return (
-        f"CASE WHEN lo{j} < 0 THEN 'missing' "
-        f"WHEN lo{j} = hi{j} AND gap{j} THEN '{{missing|' || {a} || '}}' "
-        f"WHEN lo{j} = hi{j} THEN {a} "
-        f"WHEN gap{j} THEN '{quote}{{missing|' || {several} || '}}{quote}' "
-        f"ELSE '{quote}' || {several} || '{quote}' END"
-    )
-
-
 def _write_parquet(
     rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], parts: Mapping[Path, str]
 ) -> None:
-    _load(rows.session, classes, "shown", csv=False)
-    cells = ", ".join(f"{_place(rows, classes, name)} AS {quoted(name)}" for name in columns)
+    shown = ShownClasses.load(rows.session, classes)
+    texts = dict(zip(classes.names, shown.cells, strict=True))
+    texts |= {name: f"r.p{place}" for place, name in enumerate(rows.private)}
+    cells = ", ".join(f"{texts[name]} AS {quoted(name)}" for name in columns)
     for path, part in parts.items():
         rows.session.run(
-            f"COPY (SELECT {cells} FROM {part} r JOIN shown USING (g)) TO {quoted_text(str(path))} {AS_TEXTS}"
+            f"COPY (SELECT {cells} FROM {part} r JOIN {shown.table} USING (g){shown.joins}) "
+            f"TO {quoted_text(str(path))} {AS_TEXTS}"
         )
-    rows.session.run("DROP TABLE shown")
+    shown.drop()
 
 
 def written_again(session: DuckSession, path: Path, folder: Path) -> bool:
@@ -182,32 +140,26 @@ def written_again(session: DuckSession, path: Path, folder: Path) -> bool:
     return same[0] == same[1]
 
 
-def _place(rows: ShuffledRows, classes: ClassCells, name: str) -> str:
-    if name in classes.names:
-        return f"shown.c{classes.names.index(name)}"
-    return f"r.p{rows.private.index(name)}"
-
-
 def _write_csv(rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], path: Path) -> None:
     """Every line is put together here, since DuckDB quotes by rules of its own."""
     session = rows.session
     empty = '""' if len(columns) == 1 else ""
-    _load(session, classes, "shown", csv=True, empty=empty)
+    shown = ShownClasses.load(session, classes, csv=True, empty=empty)
     joins = "".join(_changed(rows, place) for place in range(len(rows.private)))
     cells = []
     for name in columns:
         if name in classes.names:
-            cells.append(f"shown.c{classes.names.index(name)}")
+            cells.append(shown.cells[classes.names.index(name)])
         else:
             place = rows.private.index(name)
             cells.append(f"coalesce(changed{place}.cell, nullif(r.p{place}, ''), {quoted_text(empty)})")
     line = " || ',' || ".join(cells)
-    joined = f"{rows.sql} r JOIN shown USING (g){joins}"
+    joined = f"{rows.sql} r JOIN {shown.table} USING (g){shown.joins}{joins}"
     session.run(
         f"COPY (SELECT {line} AS {quoted(_header(columns, rows.folder))} FROM {joined}) "
         f"TO {quoted_text(str(path))} {LINES_AS_THEY_ARE}"
     )
-    session.run("DROP TABLE shown")
+    shown.drop()
 
 
 def write_witness(
@@ -222,21 +174,21 @@ def write_witness(
 
     `decoded` gives the codes q0, q1, … of each record and its class g, and what `more` is said of it.
     """
-    _load(session, classes, "shown", csv=False)
+    shown = ShownClasses.load(session, classes)
     session.run(
-        f"COPY (SELECT g AS class, * EXCLUDE (g) FROM shown) TO {quoted_text(str(target / CLASSES))} "
-        "(FORMAT parquet)"
+        f"COPY (SELECT g AS class, {_named(shown)} FROM {shown.table}{shown.joins}) "
+        f"TO {quoted_text(str(target / CLASSES))} (FORMAT parquet)"
     )
-    session.run("DROP TABLE shown")
+    shown.drop()
     joins = ""
     for j, values in enumerate(classes.values):
-        _load_words(session, f"values{j}_", values)
+        load_words(session, f"values{j}_", values)
         joins += f" JOIN values{j}_ ON values{j}_.x = q{j}"
     cells = ", ".join(f"values{j}_.t AS v{j}" for j in range(len(classes.values)))
     path = quoted_text(str(target / RECORDS))
-    shown, by = "".join(f", {name}" for name in more), f" ORDER BY {', '.join(order)}" if order else ""
+    also, by = "".join(f", {name}" for name in more), f" ORDER BY {', '.join(order)}" if order else ""
     session.run(
-        f"COPY (SELECT {cells}, g AS class{shown} FROM {decoded}{joins}{by}) TO {path} (FORMAT parquet)"
+        f"COPY (SELECT {cells}, g AS class{also} FROM {decoded}{joins}{by}) TO {path} (FORMAT parquet)"
     )
     for j in range(len(classes.values)):
         session.run(f"DROP TABLE values{j}_")
@@ -244,12 +196,17 @@ def write_witness(
 
 def write_classes(session: DuckSession, classes: ClassCells, labelled: str, label: str, target: Path) -> None:
     """The cells of the class that each label has, by a relation of label and g: a file as private as that."""
-    _load(session, classes, "shown", csv=False)
+    shown = ShownClasses.load(session, classes)
     session.run(
-        f"COPY (SELECT m.{label} AS class, shown.* EXCLUDE (g) FROM {labelled} m JOIN shown USING (g)) "
+        f"COPY (SELECT m.{label} AS class, {_named(shown)} "
+        f"FROM {labelled} m JOIN {shown.table} USING (g){shown.joins}) "
         f"TO {quoted_text(str(target / CLASSES))} (FORMAT parquet)"
     )
-    session.run("DROP TABLE shown")
+    shown.drop()
+
+
+def _named(shown: ShownClasses) -> str:
+    return ", ".join(f"{cell} AS c{j}" for j, cell in enumerate(shown.cells))
 
 
 def _changed(rows: ShuffledRows, place: int) -> str:
@@ -264,19 +221,12 @@ def _changed(rows: ShuffledRows, place: int) -> str:
             "in CSV; publish as Parquet"
         )
     cells = np.empty(found.size, object)
-    cells[:] = [_cell(text, "") for text in found.tolist()]
+    cells[:] = [csv_cell(text, "") for text in found.tolist()]
     table = f"changed{place}"
     rows.session.load(
         table, {"text": found.astype(object), "cell": cells}, {"text": "VARCHAR", "cell": "VARCHAR"}
     )
     return f" LEFT JOIN {table} ON {table}.text = r.p{place}"
-
-
-def _cell(text: str, empty: str) -> str:
-    if not text:
-        return empty
-    safe = protected(text)
-    return '"' + safe.replace('"', '""') + '"' if _NEEDS_QUOTES.search(safe) else safe
 
 
 def _header(columns: Sequence[str], folder: Path) -> str:
