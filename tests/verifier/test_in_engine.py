@@ -16,7 +16,7 @@ from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, duck_session
 from incrowd.schema import Role, Schema, Verdict
 from incrowd.verifier import CsvRows, Expected
-from incrowd.verifier.in_engine import ClassWitness, EngineFiles, verify_in_engine, whole_numbers
+from incrowd.verifier.in_engine import ClassWitness, EngineFiles, truth, verify_in_engine, whole_numbers
 
 GAVE_UP = "more than it may use|needs more memory|stopped at a step|file cannot be read or written"
 UNSPOILABLE = (ValueError, KeyError, StopIteration, IndexError)  # what is to be spoiled is not there
@@ -109,12 +109,22 @@ def verified(release: Release, folder: Path, session: DuckSession, parted: bool 
     return verify_in_engine(session, files, original, expected, witness_of(release, session, parted))
 
 
+TOGETHER = pytest.mark.parametrize("joined", [truth.MOST_JOINED, 0], ids=["together", "one by one"])
+
+
+@TOGETHER
 @pytest.mark.parametrize("many", [whole_numbers.MANY, 0], ids=["texts", "whole numbers"])
 @pytest.mark.parametrize("parted", [False, True], ids=["classes", "parted"])
 def test_a_good_release_is_accepted(
-    parted: bool, many: int, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+    parted: bool,
+    many: int,
+    joined: int,
+    tmp_path: Path,
+    session: DuckSession,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(whole_numbers, "MANY", many)
+    monkeypatch.setattr(truth, "MOST_JOINED", joined)
     verdict = verified(plain(), tmp_path, session, parted)
     assert verdict.passed, verdict.failures
     assert verdict.facts["smallest_class"] == 4
@@ -123,6 +133,19 @@ def test_a_good_release_is_accepted(
 
 @pytest.mark.parametrize("name", TRIED)
 def test_no_forgery_is_accepted(name: str, tmp_path: Path, session: DuckSession) -> None:
+    caught_by, spoil = FORGERIES[name]
+    release = plain()
+    spoil(release)
+    verdict = verified(release, tmp_path, session)
+    assert rejected(verdict, caught_by)
+
+
+@pytest.mark.parametrize("name", SPOILERS if NIGHT else SPOILERS[2::8])
+def test_no_forgery_is_accepted_where_cells_are_looked_up_one_by_one(
+    name: str, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if columns had so many cells that they do not fit into memory together."""
+    monkeypatch.setattr(truth, "MOST_JOINED", 0)
     caught_by, spoil = FORGERIES[name]
     release = plain()
     spoil(release)
@@ -141,12 +164,14 @@ def test_no_forgery_is_accepted_where_records_are_parted(
     assert rejected(verdict, caught_by)
 
 
+@TOGETHER
 @pytest.mark.parametrize("name", [name for name in TRIED if FORGERIES[name][0] in ("cells", "truth")][::3])
 def test_no_forgery_of_whole_numbers_is_accepted(
-    name: str, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+    name: str, joined: int, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if the column had so many values that the database reads them."""
     monkeypatch.setattr(whole_numbers, "MANY", 0)
+    monkeypatch.setattr(truth, "MOST_JOINED", joined)
     caught_by, spoil = FORGERIES[name]
     release = plain()
     spoil(release)
@@ -190,8 +215,17 @@ PARTED = {
 LIES = [(name, False) for name in WITNESSES] + [(name, True) for name in PARTED]
 
 
+@TOGETHER
 @pytest.mark.parametrize(("name", "parted"), LIES)
-def test_a_witness_is_not_trusted(name: str, parted: bool, tmp_path: Path, session: DuckSession) -> None:
+def test_a_witness_is_not_trusted(
+    name: str,
+    parted: bool,
+    joined: int,
+    tmp_path: Path,
+    session: DuckSession,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(truth, "MOST_JOINED", joined)
     release = plain()
     release.write(tmp_path / "release")
     release.write_original(tmp_path / "original.csv")

@@ -89,6 +89,15 @@ def held(
         np.array([number[cell] for cell, _ in pairs], np.int64),
         np.array([ranks[text] for _, text in pairs], np.int64),
     )
+    session.load(
+        "pairs",
+        {
+            "c": np.array([number[cell] for cell, _ in pairs], np.int64),
+            "v": np.array([ranks[text] for _, text in pairs], np.int64),
+        },
+    )
+    seen = {(number[cell], ranks[text]): holds for (cell, text), holds in zip(pairs, inside, strict=True)}
+    assert found.outside(session, 0, "pairs") == sum(not holds for holds in seen.values())
     return {f"{cell} {text}" for (cell, text), holds in zip(pairs, inside, strict=True) if holds}
 
 

@@ -18,7 +18,6 @@ from incrowd.verifier.in_engine.truth import (
     ROW,
     ClassWitness,
     TruthInEngine,
-    as_numbers,
     named_numbers,
 )
 
@@ -30,7 +29,8 @@ class PartedTruth(TruthInEngine):
         self._read_lines(witness, "TRY_CAST(w.n AS BIGINT) AS n")
         none = self._session.number("SELECT count(*) FROM lines_ WHERE n IS NULL OR n < 1")
         require(not none, f"{none} lines of the witness are about no record")
-        self._check_held([f"SELECT DISTINCT v{j} AS v, c{j} AS c FROM lines_" for j in self._columns])
+        for j in self._columns:
+            self._check_held(j, f"SELECT v{j} AS v, c{j} AS c FROM lines_")
         self._session.run(
             f"CREATE OR REPLACE TEMP TABLE witness_ AS SELECT {self._ranks_of()}, {self._cells_of()}"
             f"{self._and_parts}, n FROM lines_"
@@ -50,12 +50,9 @@ class PartedTruth(TruthInEngine):
     def _read_lines(self, witness: ClassWitness, more: str) -> None:
         """The witness as numbers, in the table lines_: ranks v0, …, cells c0, …, private part, and more."""
         session, d = self._session, self._columns
-        cells, values = [f"cells{j}_" for j in d], self._values_of(witness)
+        values = self._values_of(witness)
         parts = [f"parts{i}_" for i in range(len(self._private))]
-        session.run(
-            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
-            f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
-        )
+        self._read_classes(witness)
         twice = session.number("SELECT count(*) - count(DISTINCT class) FROM classes_")
         require(not twice, f"{twice} classes of the witness have the number of another one")
         shown = [named_numbers(values, "v"), *(f"classes_.c{j}" for j in d), more]
@@ -67,16 +64,6 @@ class PartedTruth(TruthInEngine):
             f"{joins(parts, private, [False] * len(parts))} JOIN classes_ USING (class)"
         )
         session.run("DROP TABLE classes_")
-
-    def _check_held(self, pairs: list[str]) -> None:
-        """Every value that is said to be in a cell is in it."""
-        for each, sql in zip(self._quasi, pairs, strict=True):
-            found = self._session.arrays(sql)
-            inside = each.regions.hold(found["c"].astype(np.int64), found["v"].astype(np.int64))
-            outside = int((~inside).sum())
-            require(
-                not outside, f"{outside} values of {each.column.name} are not in the cells of their class"
-            )
 
     def compare(self) -> None:
         """The lines are as many as the records of each kind, and as many as the rows of each kind."""

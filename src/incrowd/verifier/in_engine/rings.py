@@ -38,7 +38,8 @@ class RingTruth(PartedTruth):
             f"CREATE OR REPLACE TEMP TABLE behind_ AS SELECT {', '.join(f'a.c{j}' for j in d)}, {values} "
             "FROM ring_ a JOIN ring_ b ON b.part = a.part AND b.place = a.behind"
         )
-        self._check_held([f"SELECT DISTINCT v{j} AS v, c{j} AS c FROM behind_" for j in d])
+        for j in d:
+            self._check_held(j, f"SELECT v{j} AS v, c{j} AS c FROM behind_")
         session.run(
             f"CREATE OR REPLACE TEMP TABLE witness_ AS SELECT {self._ranks_of()}, {self._cells_of()}"
             f"{self._and_parts}, count(*) AS n FROM behind_ GROUP BY ALL"

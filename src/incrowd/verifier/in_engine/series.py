@@ -24,7 +24,7 @@ from incrowd.verifier.folder import CSV
 from incrowd.verifier.in_engine.ledgers import FILES, LedgerChecks, LedgerTables
 from incrowd.verifier.in_engine.parted import PartedTruth
 from incrowd.verifier.in_engine.relations import Relation, SqlSession, joins, load_numbers, rows_relation
-from incrowd.verifier.in_engine.truth import RECORD, ROW, ClassWitness, RankedColumn, as_numbers
+from incrowd.verifier.in_engine.truth import RECORD, ROW, ClassWitness, RankedColumn
 from incrowd.verifier.in_engine.whole_numbers import ranked_column
 
 OF_SERIES = ("series-k", "series-l")
@@ -81,6 +81,7 @@ class CohortTruth(PartedTruth):
     def count(self) -> None:
         """As ever; records also by the cohort that they are of, in the table lines_."""
         session, record = self._session, f"{self._record_words}{self._and_parts}"
+        self._read_shown()
         for table, numbered, words in (
             ("rows_", self._numbered(self._released, ROW), f"{self._cell_words}{self._and_parts}"),
             ("lines_", self._numbered(self._with_cohorts, RECORD, "cohort_ AS class"), f"{record}, class"),
@@ -101,20 +102,14 @@ class CohortTruth(PartedTruth):
     def check_witness(self, witness: ClassWitness) -> None:
         """Every record lies in the cells of its cohort's class."""
         session, d = self._session, self._columns
-        cells = [f"cells{j}_" for j in d]
-        session.run(
-            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
-            f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
-        )
+        self._read_classes(witness)
         twice = session.number("SELECT count(*) - count(DISTINCT class) FROM classes_")
         require(not twice, f"{twice} classes of the witness have the number of another one")
-        self._check_held(
-            [
-                f"SELECT DISTINCT {self._ranks.field(j, f'lines_.{RECORD}')} AS v, classes_.c{j} AS c "
-                "FROM lines_ JOIN classes_ USING (class)"
-                for j in d
-            ]
-        )
+        for j in d:
+            rank = self._ranks.field(j, f"lines_.{RECORD}")
+            self._check_held(
+                j, f"SELECT {rank} AS v, classes_.c{j} AS c FROM lines_ JOIN classes_ USING (class)"
+            )
         shown = self._cells_of("classes_.")
         session.run(
             f"CREATE OR REPLACE TEMP TABLE witness_ AS SELECT {self._record_words}{self._and_parts}, "

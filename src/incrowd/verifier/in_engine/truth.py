@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,7 +19,7 @@ from incrowd.schema import Column
 from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.domain import ColumnDomain
-from incrowd.verifier.failure import require
+from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.in_engine.relations import (
     DistinctTexts,
     Packing,
@@ -29,6 +30,8 @@ from incrowd.verifier.in_engine.relations import (
     text_sql,
 )
 
+MOST_JOINED = 1_000_000  # cells whose texts are looked up in one statement, each in memory
+SALTS = 8  # hashes that are tried until no two classes have the same
 RECORD, ROW = "k", "c"  # names of the words of a record's ranks, and of a row's cells
 
 
@@ -97,6 +100,11 @@ class QuasiColumn:
     def of_value(self, j: int, text: str) -> NumberSql:
         return NumberSql.joined(f"values{j}_", text, True)
 
+    def outside(self, session: SqlSession, _j: int, pairs: str) -> int:
+        found = session.arrays(f"SELECT DISTINCT v, c FROM {pairs}")
+        inside = self.regions.hold(found["c"].astype(np.int64), found["v"].astype(np.int64))
+        return int((~inside).sum())
+
     def named(self) -> Mapping[str, Any]:
         return self.domain.named()
 
@@ -134,6 +142,10 @@ class RankedColumn(Protocol):
         """The rank of a value as a witness writes it, NULL for missing."""
         ...
 
+    def outside(self, session: SqlSession, j: int, pairs: str) -> int:
+        """How many different pairs of a rank v and a cell c there are whose cell does not hold the rank."""
+        ...
+
     def named(self) -> Mapping[str, Any]:
         """What the cells name of the domain."""
         ...
@@ -151,7 +163,7 @@ class TruthInEngine:
         private: Sequence[str],
     ) -> None:
         self._session, self._original, self._released = session, original, released
-        self._quasi, self._private = quasi, private
+        self._quasi, self._private, self._salt = quasi, private, 0
         self._ranks = Packing.of([each.size for each in quasi])
         self._cells = Packing.of([each.cell_count for each in quasi])
         for j, each in enumerate(quasi):
@@ -182,10 +194,77 @@ class TruthInEngine:
     def _and_parts(self) -> str:
         return "".join(f", {name}" for name in self._parts.names("p"))
 
+    # Cells as numbers
+
+    @cached_property
+    def _together(self) -> list[list[int]]:
+        """Columns whose cells are looked up in one statement: as many as memory has room for."""
+        found: list[list[int]] = []
+        size = MOST_JOINED
+        for j, each in enumerate(self._quasi):
+            if size + each.cell_count > MOST_JOINED:
+                found.append([])
+                size = 0
+            found[-1].append(j)
+            size += each.cell_count
+        return found
+
+    def _number_cells(self, table: str, source: str, texts: Sequence[str], keep: str) -> None:
+        """A table with the column `keep` and the number c0, c1, … of each cell of some rows of texts."""
+        texts_of, done, before = dict(enumerate(texts)), list[int](), ""
+        for step, group in enumerate(self._together):
+            later = [j for j in texts_of if j not in (*done, *group)]
+            shown = [keep, *(f"c{j}" for j in done), *(f"cells{j}_.number AS c{j}" for j in group)]
+            shown += [f"{texts_of[j]} AS t{j}" for j in later]
+            looked_up = joins(
+                [f"cells{j}_" for j in group], [texts_of[j] for j in group], [False] * len(group)
+            )
+            made = f"step{step}_" if later else table
+            self._session.run(
+                f"CREATE OR REPLACE TEMP TABLE {made} AS SELECT {', '.join(shown)} FROM {source}{looked_up}"
+            )
+            if before:
+                self._session.run(f"DROP TABLE {before}")
+            before = source = made
+            texts_of = {j: f"t{j}" for j in later}
+            done += group
+
+    def _read_classes(self, witness: ClassWitness) -> None:
+        """The cells of each class of the witness, as numbers: the table classes_."""
+        texts = [f"w.c{j}" for j in range(len(self._quasi))]
+        self._number_cells("classes_", f"{witness.classes} w", texts, "class")
+
+    def _read_shown(self) -> None:
+        """Where cells are too many to be looked up row by row, the table shown_.
+
+        It has the different rows of the release, as numbers, by a hash that no two of them share.
+        """
+        if len(self._together) == 1:
+            return
+        texts = [self._released.columns[each.column.name] for each in self._quasi]
+        listed = ", ".join(f"{text} AS t{j}" for j, text in enumerate(texts))
+        names = [f"t{j}" for j in range(len(texts))]
+        for self._salt in range(SALTS):
+            rows = f"(SELECT DISTINCT {listed} FROM {self._released.source}) d"
+            hashed = f"(SELECT {self._hashed(names)} AS h, * FROM {rows}) d"
+            self._number_cells("cells_of_shown_", hashed, [f"d.{name}" for name in names], "h")
+            words = self._cells.sql([f"c{j}" for j in range(len(texts))], ROW)
+            self._session.run(
+                f"CREATE OR REPLACE TEMP TABLE shown_ AS SELECT h, {words} FROM cells_of_shown_"
+            )
+            self._session.run("DROP TABLE cells_of_shown_")
+            if not self._session.number("SELECT count(*) - count(DISTINCT h) FROM shown_"):
+                return
+        raise CheckFailed("rows of the release cannot be told apart by a hash")
+
+    def _hashed(self, texts: Sequence[str]) -> str:
+        return f"hash({self._salt}, {', '.join(texts)})"
+
     # Rows as numbers
 
     def count(self) -> None:
         """How often each class and private part occurs: the tables rows_ and, by ranks, records_."""
+        self._read_shown()
         for table, relation, words in (
             ("rows_", self._released, self._cell_words),
             ("records_", self._original, self._record_words),
@@ -203,17 +282,22 @@ class TruthInEngine:
         """Every row as numbers: words of its quasi-identifiers and of its private part, and its place."""
         of_records = what == RECORD
         texts = [relation.columns[each.column.name] for each in self._quasi]
-        numbers = [
-            each.of_record(j, text) if of_records else NumberSql.joined(f"cells{j}_", text)
-            for j, (each, text) in enumerate(zip(self._quasi, texts, strict=True))
-        ]
         parts = [f"parts{i}_" for i in range(len(self._private))]
         private = [f"coalesce({relation.columns[name]}, '')" for name in self._private]
-        packing = self._ranks if of_records else self._cells
-        shown = [packing.sql([each.number for each in numbers], what)]
+        if not of_records and len(self._together) > 1:
+            shown = [", ".join(f"shown_.{word}" for word in self._cells.names(ROW))]
+            joined = f" JOIN shown_ ON shown_.h = {self._hashed(texts)}"
+        else:
+            numbers = [
+                each.of_record(j, text) if of_records else NumberSql.joined(f"cells{j}_", text)
+                for j, (each, text) in enumerate(zip(self._quasi, texts, strict=True))
+            ]
+            packing = self._ranks if of_records else self._cells
+            shown = [packing.sql([each.number for each in numbers], what)]
+            joined = "".join(each.join for each in numbers)
         shown += [self._parts.sql([f"{part}.number" for part in parts], "p")] if parts else []
         shown += [place] if place else []
-        joined = "".join(each.join for each in numbers) + joins(parts, private, [False] * len(parts))
+        joined += joins(parts, private, [False] * len(parts))
         return f"SELECT {', '.join(shown)} FROM {relation.source}{joined}"
 
     def private_invented(self) -> int:
@@ -231,32 +315,29 @@ class TruthInEngine:
     def check_witness(self, witness: ClassWitness) -> None:
         """Every line of the witness is true, and none is about the same record: the table witness_."""
         session, d = self._session, range(len(self._quasi))
-        cells = [f"cells{j}_" for j in d]
         values = self._values_of(witness)
+        self._read_classes(witness)
+        ranks = self._ranks.sql([each.number for each in values], RECORD)
+        shown = self._cells.sql([f"classes_.c{j}" for j in d], ROW)
         session.run(
-            f"CREATE OR REPLACE TEMP TABLE classes_ AS SELECT class, {as_numbers(cells, 'c')} "
-            f"FROM {witness.classes} w{joins(cells, [f'w.c{j}' for j in d], [False] * len(cells))}"
-        )
-        session.run(
-            f"CREATE OR REPLACE TEMP TABLE lines_ AS SELECT {named_numbers(values, 'v')}, "
-            f"{', '.join(f'classes_.c{j}' for j in d)} "
+            f"CREATE OR REPLACE TEMP TABLE witness_ AS SELECT {ranks}, {shown} "
             f"FROM {witness.records} w{''.join(each.join for each in values)} JOIN classes_ USING (class)"
         )
-        for j, each in enumerate(self._quasi):
-            pairs = session.arrays(f"SELECT DISTINCT v{j} AS v, c{j} AS c FROM lines_")
-            inside = each.regions.hold(pairs["c"].astype(np.int64), pairs["v"].astype(np.int64))
-            outside = int((~inside).sum())
-            require(
-                not outside, f"{outside} values of {each.column.name} are not in the cells of their class"
-            )
-        ranks = self._ranks.sql([f"v{j}" for j in d], RECORD)
-        shown = self._cells.sql([f"c{j}" for j in d], ROW)
-        session.run(f"CREATE OR REPLACE TEMP TABLE witness_ AS SELECT {ranks}, {shown} FROM lines_")
-        session.run("DROP TABLE lines_")
         session.run("DROP TABLE classes_")
+        for j in d:
+            self._check_held(
+                j,
+                f"SELECT {self._ranks.field(j, RECORD)} AS v, {self._cells.field(j, ROW)} AS c FROM witness_",
+            )
         several = f"SELECT {self._record_words} FROM witness_ GROUP BY ALL HAVING count(*) > 1"
         twice = session.number(f"SELECT count(*) FROM ({several})")
         require(not twice, f"{twice} kinds of records are in more than one class")
+
+    def _check_held(self, j: int, pairs: str) -> None:
+        """Every value v that is said to be in a cell c of a column is in it."""
+        outside = self._quasi[j].outside(self._session, j, f"({pairs}) pairs")
+        name = self._quasi[j].column.name
+        require(not outside, f"{outside} values of {name} are not in the cells of their class")
 
     def _values_of(self, witness: ClassWitness) -> list[NumberSql]:
         """The ranks of the values that the witness, called w, names."""
@@ -338,8 +419,3 @@ class TruthInEngine:
 def named_numbers(numbers: Sequence[NumberSql], name: str) -> str:
     """Some numbers, called name0, name1, …"""
     return ", ".join(f"{each.number} AS {name}{j}" for j, each in enumerate(numbers))
-
-
-def as_numbers(tables: Sequence[str], name: str) -> str:
-    """The numbers of some tables, called name0, name1, …"""
-    return ", ".join(f"{table}.number AS {name}{j}" for j, table in enumerate(tables))

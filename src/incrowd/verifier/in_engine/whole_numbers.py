@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,13 +49,14 @@ class WholeNumbers:
         return f"(CASE WHEN {missing} THEN 0 ELSE CAST({text} AS BIGINT) - ({self.lowest}) + 1 END)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class WholeNumberColumn:
     """A quasi-identifier of whole numbers in both tables, whose texts stay in the session."""
 
     column: Column
     numbers: WholeNumbers
-    regions: CellRegions
+    session: SqlSession
+    cells: str
 
     @classmethod
     def of(
@@ -75,15 +77,26 @@ class WholeNumberColumn:
         _read_cells(session, tables[1], column.name, f"cells{j}_")
         _check_known(session, column.name, f"cells{j}_")
         session.run("DROP TABLE numbers_")
-        return cls(column, numbers, _regions(session, f"cells{j}_", numbers))
+        return cls(column, numbers, session, f"cells{j}_")
 
     @property
     def size(self) -> int:
         return self.numbers.size
 
-    @property
+    @cached_property
     def cell_count(self) -> int:
-        return self.regions.low.size
+        return self.session.number(f"SELECT count(*) FROM {self.cells}")
+
+    @cached_property
+    def regions(self) -> CellRegions:
+        return _regions(self.session, self.cells, self.numbers)
+
+    def outside(self, session: SqlSession, _j: int, pairs: str) -> int:
+        """Counted where they are: there may be as many pairs as records."""
+        number = f"(v - 1) + ({self.numbers.lowest})"
+        held = f"CASE WHEN v = 0 THEN beside OR a IS NULL ELSE coalesce({number} BETWEEN a AND b, false) END"
+        placed = f"{pairs} JOIN {self.cells} ON {self.cells}.number = c"
+        return session.number(f"SELECT count(*) FROM (SELECT DISTINCT v, c FROM {placed} WHERE NOT ({held}))")
 
     def load(self, _session: SqlSession, _j: int) -> None:
         """Cells have their numbers already, and texts need none."""
@@ -106,12 +119,8 @@ class WholeNumberColumn:
 
     def named(self) -> Mapping[str, Any]:
         """The lowest and the highest number that cells name."""
-        some = self.regions.low <= self.regions.high
-        if not some.any():
-            return {}
-        before = self.numbers.lowest - 1
-        low, high = self.regions.low[some].min(), self.regions.high[some].max()
-        return {"low": str(int(low) + before), "high": str(int(high) + before)}
+        low, high = self.session.rows(f"SELECT min(a), max(b) FROM {self.cells}")[0]
+        return {} if low is None else {"low": str(int(low)), "high": str(int(high))}
 
 
 def _read_original(
