@@ -38,6 +38,7 @@ from incrowd.errors import IncrowdError, InputError, TableError
 from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
+from incrowd.publishing import large_stages
 from incrowd.publishing.large import published_names, request_for_engine
 from incrowd.publishing.large_spark import FrameRelease
 from incrowd.publishing.large_stages import drafted
@@ -169,8 +170,14 @@ FEWER = Policy(
 )
 
 
-def test_a_small_frame_gives_a_frame_and_a_folder(spark: Any, tmp_path: Path) -> None:
-    """Published from a DataFrame, verified by Spark and by DuckDB, read back as a DataFrame."""
+def test_a_small_frame_gives_a_frame_and_a_folder(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Published from a DataFrame, verified by Spark and by DuckDB, read back as a DataFrame.
+
+    What it is worth is seen on some of the rows, as of a large table.
+    """
+    monkeypatch.setattr(large_stages, "SAMPLE", 40)
     source = _source(FEW, tmp_path, "parquet")
     release = incrowd.publish(spark.read.parquet(f"file://{source}"), FEWER, tmp_path / "release")
     wanted = in_memory(FEW, FEWER)

@@ -355,12 +355,15 @@ class SqlEngine(ABC):
 
     def _sampled(self, rows: str, drawn_from: str, about: int, session: Session | None = None) -> SampledRows:
         """Rows with words, g and private texts; `rows` says what is joined to those that are drawn."""
-        share = about / max(self.table.rows, 1)
-        drawn = f"(SELECT * FROM {drawn_from} WHERE random() < {share:.12f})" if share < 1 else drawn_from
+        asked, share = session or self.session, about / max(self.table.rows, 1)
+        drawn = "drawn_" if share < 1 else drawn_from
+        if share < 1:  # first, so that the few rows look up the many classes, and not the other way round
+            some = f"SELECT * FROM {drawn_from} WHERE random() < {share:.12f}"
+            asked.run(f"CREATE OR REPLACE TEMP TABLE drawn_ AS {some}")
         private = [f"p{place}" for place in range(len(self.private))]
-        found = (session or self.session).arrays(
-            f"SELECT {', '.join([*self._words, 'g', *private])} FROM {rows.format(drawn)}"
-        )
+        found = asked.arrays(f"SELECT {', '.join([*self._words, 'g', *private])} FROM {rows.format(drawn)}")
+        if share < 1:
+            asked.run("DROP TABLE drawn_")
         texts = {name: found[cell].tolist() for name, cell in zip(self.private, private, strict=True)}
         codes = self._unpacked([found[word].astype(np.int64, copy=False) for word in self._words])
         return SampledRows(codes, found["g"].astype(np.int32), texts)

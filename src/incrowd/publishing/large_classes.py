@@ -48,13 +48,14 @@ class _Column:
         self._size += len(cells)
 
     def merged(self) -> tuple[Cells, Codes]:
-        """The distinct cells, and the cell of each class."""
-        of = np.concatenate(self._of)
-        whole = _end_to_end(self._parts)
-        if len(self._parts) == 1:
-            return whole, of
-        first, same = self._distinct(whole)
-        return whole.take(first), same[of].astype(np.int32)
+        """The distinct cells, and the cell of each class; from now on they are one part."""
+        if len(self._parts) > 1:  # those of one block are distinct
+            whole, of = _end_to_end(self._parts), np.concatenate(self._of)
+            self._parts, self._of = [], []  # there may be many millions: not to be kept twice
+            first, same = self._distinct(whole)
+            self._parts, self._of = [whole.take(first)], [same[of].astype(np.int32)]
+            self._size = first.size
+        return self._parts[0], self._of[0]
 
     def _distinct(self, cells: Cells) -> tuple[Ints, Ints]:
         """Where each distinct cell is first met, and which one each is."""
