@@ -244,9 +244,10 @@ class TruthInEngine:
         texts = [self._released.columns[each.column.name] for each in self._quasi]
         listed = ", ".join(f"{text} AS t{j}" for j, text in enumerate(texts))
         names = [f"t{j}" for j in range(len(texts))]
+        different = f"SELECT DISTINCT {listed} FROM {self._released.source}"
+        self._session.run(f"CREATE OR REPLACE TEMP TABLE different_ AS {different}")
         for self._salt in range(SALTS):
-            rows = f"(SELECT DISTINCT {listed} FROM {self._released.source}) d"
-            hashed = f"(SELECT {self._hashed(names)} AS h, * FROM {rows}) d"
+            hashed = f"(SELECT {self._hashed(names)} AS h, * FROM different_) d"
             self._number_cells("cells_of_shown_", hashed, [f"d.{name}" for name in names], "h")
             words = self._cells.sql([f"c{j}" for j in range(len(texts))], ROW)
             self._session.run(
@@ -254,6 +255,7 @@ class TruthInEngine:
             )
             self._session.run("DROP TABLE cells_of_shown_")
             if not self._session.number("SELECT count(*) - count(DISTINCT h) FROM shown_"):
+                self._session.run("DROP TABLE different_")
                 return
         raise CheckFailed("rows of the release cannot be told apart by a hash")
 
