@@ -32,6 +32,19 @@ class WeighedRegions(Regions):
     def sizes(self) -> Ints:
         return self.counts
 
+    def only(self, rows: Ints) -> tuple[WeighedRegions, Ints]:
+        """The regions of some rows alone, with no other cells, and the region of each of these rows."""
+        some, of = np.unique(rows, return_inverse=True)
+        cells, columns = [], []
+        for j, every in enumerate(self.cells):
+            used, own = np.unique(self.cell[some, j], return_inverse=True)
+            cells.append(every.take(used))
+            columns.append(own.astype(np.int32))
+        kept = np.arange(some.size)
+        cell = np.stack(columns, axis=1)
+        counts = self.counts[some]
+        return WeighedRegions(kept.astype(np.int32), cell, tuple(cells), counts=counts, of_class=kept), of
+
 
 class _Column:
     """The cells of one quasi-identifier in all classes so far."""

@@ -103,7 +103,8 @@ class LargeDraft:
             return TwoWayError(why_not=NOT_MEASURED)
         attributes = self.data.attributes
         private = Table.of(drawn.private)
-        shown = published_from_regions(self.regions, attributes, self.regions.of_class[drawn.classes])
+        regions, of = self.regions.only(self.regions.of_class[drawn.classes])  # there may be millions
+        shown = published_from_regions(regions, attributes, of)
         totals = one_way_totals(self.totals, attributes)
         people = Microdata(drawn.codes, attributes)
         given = OriginalAndRelease(private, self.schema, people, shown, private, totals=totals)
