@@ -1,14 +1,18 @@
-"""Figures of DuckDB as an engine: publishing and verifying, against DuckDB's own copy of the same columns."""
+"""Figures of DuckDB as an engine: publishing and verifying, against DuckDB's own copy of the same columns.
+
+A second table has six columns of numbers, and no two equal rows: there the first cuts are made by DuckDB.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from bench import Figure, cpu, peak_mb
 from tables import real_data
@@ -105,3 +109,96 @@ def published(table: Path, quasi: tuple[str, ...], place: Path) -> tuple[float, 
         found = (times["verify"] - times["start"], times["measure"] - times["verify"])
         best = min(best[0], found[0]), min(best[1], found[1])
     return best
+
+
+DIFFERENT = int(os.environ.get("INCROWD_DIFFERENT_ROWS", "1000000"))
+DIFFERENT_FROM = 100_000_000  # rows: then the goals are held to
+NUMBERED = tuple(f"u{j}" for j in range(6))
+
+
+def different_rows(_kd: float) -> Iterator[Figure]:
+    """Cuts where the rows are, by level, against a scan; writing, against a copy; all with 30 bytes a row."""
+    from incrowd.engines.sql_engine import SqlEngine
+
+    memory = f"{max(256, DIFFERENT * 30 // 10**6)}MB"
+    with TemporaryDirectory() as scratch:
+        table = Path(scratch) / "numbers.parquet"
+        draw_numbers(table)
+        scanned, copied = (
+            cpu(partial(scan, table), 2),
+            cpu(partial(copy, table, (*NUMBERED, "s"), table.with_suffix(".copy")), 2),
+        )
+        levels, cutting, writing = [0], [0.0], [0.0]
+        restore = [
+            watched(SqlEngine, "node_stats", cutting, levels),
+            watched(SqlEngine, "node_tallies", cutting),
+            watched(SqlEngine, "publish", writing),
+        ]
+        steps = {"start": time.process_time()}
+
+        def watch(step: str) -> Progress:
+            steps[step] = time.process_time()
+            return silent
+
+        policy = Policy(
+            quasi_identifiers={name: {"type": "numeric"} for name in NUMBERED},
+            sensitive=["s"],
+            privacy={"k": K},
+            options={"choose": "widest"},
+        )
+        try:
+            publish_large(
+                table, policy, Path(scratch) / "out", Form("parquet"), Resources.of(memory, 2), watch
+            )
+        finally:
+            for undo in restore:
+                undo()
+        held, size = DIFFERENT >= DIFFERENT_FROM, f"n={DIFFERENT} d=6 k={K} {memory}"
+        goals = (6.0, 10.0) if held else (None, None)
+        per_level = cutting[0] / max(levels[0], 1)
+        yield Figure("different rows: cuts, a level", size, per_level / scanned, "scans", goals[0])
+        yield Figure("different rows: write", size, writing[0] / copied, "copies", goals[1])
+        before = steps["verify"] - steps["start"]
+        yield Figure("different rows: publish", size, before / copied, "copies")
+        verifying = steps["measure"] - steps["verify"]
+        yield Figure("different rows: verify", size, verifying / copied, "copies", memory=peak_mb())
+
+
+def draw_numbers(table: Path) -> None:
+    import duckdb
+
+    values = min(1_000_000, DIFFERENT // 10)
+    columns = ", ".join(
+        f"(hash(i * 8 + {j}) % {values})::INTEGER AS {name}" for j, name in enumerate(NUMBERED)
+    )
+    with duckdb.connect(config={"threads": 2}) as session:
+        session.execute(
+            f"COPY (SELECT {columns}, (hash(i * 8 + 7) % 50)::INTEGER AS s FROM range({DIFFERENT}) t(i)) "
+            f"TO '{table}' (ROW_GROUP_SIZE 500000)"
+        )
+
+
+def scan(table: Path) -> None:
+    import duckdb
+
+    with duckdb.connect(config={"threads": 2}) as session:
+        session.execute(f"SELECT count(*), bit_xor(hash({', '.join(NUMBERED)}, s)) FROM '{table}'")
+
+
+def watched(
+    of: type[Any], name: str, spent: list[float], calls: list[int] | None = None
+) -> Callable[[], None]:
+    """Add up the processor seconds of a method, and count its calls -> how to stop that."""
+    method = getattr(of, name)
+
+    def run(*given: Any, **more: Any) -> Any:
+        start = time.process_time()
+        try:
+            return method(*given, **more)
+        finally:
+            spent[0] += time.process_time() - start
+            if calls is not None:
+                calls[0] += 1
+
+    setattr(of, name, run)
+    return partial(setattr, of, name, method)

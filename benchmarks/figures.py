@@ -19,7 +19,7 @@ import numpy as np
 from bench import Codes, Figure, cpu, kd_seconds, peak_mb, uniform
 from census import census_figures
 from dates import date_figures
-from engines import engine_figures
+from engines import different_rows, engine_figures
 from expc import expansion_by_outliers
 from headlines import headline_figures
 from joins import joined_figures, topdown_figures
@@ -317,6 +317,7 @@ FIGURES: Mapping[str, Callable[[float], Iterator[Figure]]] = {
     "headline": headline_figures,
     "reading dates": date_figures,
     "engine": engine_figures,
+    "different rows": different_rows,
     "ledger": ledger_figures,
     "spark": spark_figures,
     "studio": studio_figures,
