@@ -36,6 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
             "values",
             "cells",
             "hierarchy",
+            "row_keys",
             "flow",
             "long_work",
             "contracts",
@@ -56,12 +57,22 @@ SEES = {
     "verifier": {"errors", "schema"},
     "kernels": set[str](),
     "examples": set[str](),
-    "graph": {"errors", "schema", "hierarchy", "flow", "contracts", "long_work", "kernels", "measures"},
+    "graph": {
+        "errors",
+        "schema",
+        "hierarchy",
+        "row_keys",
+        "flow",
+        "contracts",
+        "long_work",
+        "kernels",
+        "measures",
+    },
     "attacks": {
-        *("errors", "schema", "hierarchy", "flow", "contracts", "long_work", "kernels"),
+        *("errors", "schema", "hierarchy", "row_keys", "flow", "contracts", "long_work", "kernels"),
         *("distance_outliers", "measures", "graph"),
     },
-    "reports": {"errors", "schema", "values", "cells", "hierarchy", "flow", "measures"},
+    "reports": {"errors", "schema", "values", "cells", "hierarchy", "row_keys", "flow", "measures"},
 }
 # Heavy libraries, and the parts that may open each: one, but for the verifier, which shares no door.
 DOORS = {

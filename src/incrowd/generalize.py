@@ -12,20 +12,10 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import (
-    Attribute,
-    Cells,
-    Codes,
-    Microdata,
-    Neighbourhoods,
-    Partition,
-    Regions,
-    ValueSets,
-    by_label,
-    distinct_rows,
-)
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Neighbourhoods, Partition, Regions, ValueSets
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels import segments
+from incrowd.row_keys import by_label, distinct_rows
 from incrowd.schema import Shape
 from incrowd.values import EXACT
 

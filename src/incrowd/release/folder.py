@@ -281,9 +281,8 @@ class ReleaseFolder:
     def original(self) -> Table:
         if self.source is None:
             raise InputError(f"pass the table that the release was made from with {option('original')}")
-        if isinstance(self.source, Table):
-            return self.source
-        return tables.read(self.source, needed=self._needed if self.sparing else None)
+        given, needed = self.source, self._needed if self.sparing else None
+        return given if isinstance(given, Table) else tables.read(given, needed=needed)
 
     def _needed(self, names: Sequence[str]) -> list[str]:
         """Of the columns of the original those whose texts have a use."""

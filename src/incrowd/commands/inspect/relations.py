@@ -17,8 +17,9 @@ from incrowd.commands.inspect.vocabulary import (
     TIME,
     word_list,
 )
-from incrowd.flow import Codes, row_keys
+from incrowd.flow import Codes
 from incrowd.policy.columns import rows_alone
+from incrowd.row_keys import row_keys
 from incrowd.schema import Role
 
 LEAST_SIBLINGS = 3

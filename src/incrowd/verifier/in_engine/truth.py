@@ -350,13 +350,15 @@ class TruthInEngine:
     def compare(self) -> None:
         """Every class has the same private parts, as often, among the records and among the rows."""
         session, keys = self._session, f"{self._cell_words}{self._and_parts}"
-        placed = f"records_ JOIN witness_ USING ({self._record_words})"
-        lost = session.number("SELECT sum(n) FROM records_") - session.number(f"SELECT sum(n) FROM {placed}")
+        placed = f"SELECT {keys}, n FROM records_ JOIN witness_ USING ({self._record_words})"
+        session.run(f"CREATE OR REPLACE TEMP TABLE placed_ AS {placed}")  # alone: each step needs its memory
+        lost = session.number("SELECT sum(n) FROM records_") - session.number("SELECT sum(n) FROM placed_")
         require(not lost, f"{lost} records are in no class, as far as the witness says")
         off = session.number(
             f"SELECT sum(abs(n)) FROM (SELECT {keys}, sum(n) AS n FROM (SELECT {keys}, n FROM rows_ "
-            f"UNION ALL SELECT {keys}, -n FROM {placed}) GROUP BY ALL HAVING sum(n) <> 0)"
+            f"UNION ALL SELECT {keys}, -n FROM placed_) GROUP BY ALL HAVING sum(n) <> 0)"
         )
+        session.run("DROP TABLE placed_")
         require(not off, f"{-(-off // 2)} rows describe no record of their class with their private values")
 
     # What claims and the order of rows are about
