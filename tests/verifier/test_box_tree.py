@@ -69,6 +69,10 @@ def test_boxes_apart_are_told_apart() -> None:
     tree = box_tree([x, y], [x + 2, y + 2])
     assert (tree.stop - tree.start).max() <= LEAF
     assert tree.boxes.size == 64 * 64
+    for far in (0, 2):  # whoever stands in a box finds it in their leaf
+        leaf = tree.leaves([x + far, y + 2 - far])
+        own = [box in tree.boxes[tree.start[at] : tree.stop[at]] for box, at in enumerate(leaf.tolist())]
+        assert all(own)
 
 
 Node = tuple[int, int, int, list[int]]

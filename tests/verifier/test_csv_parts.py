@@ -171,6 +171,22 @@ def test_cells_that_were_met_are_not_looked_up_again(
         assert len(asked) < 100
 
 
+@pytest.mark.parametrize("longest", [1, 2, 3])
+def test_cells_of_a_few_bytes_are_numbered_piece_by_piece(longest: int) -> None:
+    """Each piece has some that were met, the very first among them, and a new one; é has two bytes."""
+    coder, met, asked = CellCoder(numbers := Numbering()), list[str](), list[bytes]()
+    for new in ("", "a", "b9", "7", "é", "0", "ab", "ba", "xyz", "é1"):
+        if len(new.encode()) <= longest:
+            met.append(new)
+        codes = grid_of([*met, "1"] if met[1:] else ["1", *met]).codes(0, coder)
+        texts = list(numbers)
+        assert [texts[code] for code in codes] == ([*met, "1"] if met[1:] else ["1", *met])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(coder.long, "of_all", partial(_asked, asked, coder.long.of_all))
+        grid_of([*met, "1"]).codes(0, coder)
+    assert not asked
+
+
 def test_cells_that_need_quotes_are_known() -> None:
     grid = CsvGrid.of(b'a,"b,c"\n"d",e\n"f\ng",h\n', ",", 2)
     assert grid is not None

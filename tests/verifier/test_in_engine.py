@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -129,6 +129,34 @@ def test_a_good_release_is_accepted(
     assert verdict.passed, verdict.failures
     assert verdict.facts["smallest_class"] == 4
     assert verdict.facts["reached"]["distinct-l-diversity (ill)"] == 4
+
+
+@pytest.mark.parametrize("bad", [1, truth.SALTS - 1, truth.SALTS])
+def test_a_hash_that_two_rows_share_is_not_used(
+    bad: int, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if so many hashes took all rows for one."""
+    hashed = truth.TruthInEngine._hashed
+
+    def worse(of: truth.TruthInEngine, texts: Sequence[str]) -> str:
+        return "7" if of._salt < bad else hashed(of, texts)
+
+    monkeypatch.setattr(truth, "MOST_JOINED", 0)
+    monkeypatch.setattr(truth.TruthInEngine, "_hashed", worse)
+    verdict = verified(plain(), tmp_path, session)
+    assert verdict.passed is (bad < truth.SALTS)
+    if not verdict.passed:
+        assert [check.name for check in verdict.failures][:1] == ["private"]
+        assert "cannot be told apart" in verdict.failures[0].detail
+
+
+@pytest.mark.parametrize("joined", range(0, 80, 4))
+def test_any_columns_may_be_looked_up_together(
+    joined: int, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.run("DROP TABLE IF EXISTS shown_")  # what an earlier verification left is no help
+    monkeypatch.setattr(truth, "MOST_JOINED", joined)
+    assert verified(plain(), tmp_path, session).passed
 
 
 @pytest.mark.parametrize("name", TRIED)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from forgeries.large_series import LARGE_AUDITS, settled_wrongly
 from forgeries.series import FIRST, SECOND, STATES
@@ -12,9 +15,13 @@ from support.large_series import large_checked, large_months, next_month, writte
 from support.night import NIGHT
 from support.series_tables import failed, policy
 
-from incrowd import cohorts
+from incrowd import cohorts, publish, verify
 from incrowd.engines.series_people import SeriesPeople
 from incrowd.errors import NotVerified
+from incrowd.flow import Regions
+from incrowd.generalize import generalize
+from incrowd.publishing import large_stages
+from incrowd.verifier.in_engine import truth
 
 BY_DAY = 6  # forgeries of audits; by night all
 
@@ -32,12 +39,28 @@ def copied(two_months: Path, tmp_path: Path) -> Path:
     return tmp_path / "months"
 
 
-def test_what_is_not_spoiled_passes(two_months: Path) -> None:
+@pytest.mark.parametrize("joined", [truth.MOST_JOINED, 0], ids=["together", "one by one"])
+def test_what_is_not_spoiled_passes(joined: int, two_months: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(truth, "MOST_JOINED", joined)
     verdict = large_checked(two_months, 1, policy())
     assert verdict.passed
     assert verdict.facts["reached"]["series-k"] == 3
     assert large_checked(two_months, 1).passed
     assert large_checked(two_months, 0).passed
+
+
+def test_rows_that_do_not_describe_their_cohort_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cells of two cohorts are exchanged, in the release as in the witness: all counts agree."""
+
+    def exchanged(*given: Any) -> Regions:
+        regions = generalize(*given)
+        return replace(regions, cell=np.roll(regions.cell, 1, axis=0))
+
+    monkeypatch.setattr(large_stages, "generalize", exchanged)
+    with pytest.raises(NotVerified, match=r"(?m)^  truth: \d+ values of age are not in the cells"):
+        large_months(tmp_path, [FIRST], policy())
 
 
 @pytest.mark.parametrize("name", STATES)
@@ -83,3 +106,21 @@ def test_values_that_were_not_diverse_in_the_past_are_seen(
     with pytest.raises(NotVerified, match=r"series-l \(ill\): in release 0") as refused:
         large_months(tmp_path, [first, second], asked)
     assert "frequency" not in str(refused.value)
+
+
+def test_cells_of_several_columns_are_looked_up_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(truth, "MOST_JOINED", 0)
+    table = tmp_path / "t0.csv"
+    lines = [f"p{who},{20 + who},{'FM'[who % 2]},a{who % 3}\n" for who in range(40)]
+    table.write_text("".join(["id,age,sex,ill\n", *lines]), encoding="utf-8")
+    asked = {
+        "entity": "id",
+        "quasi_identifiers": {"age": {"type": "numeric"}, "sex": {}},
+        "sensitive": ["ill"],
+        "privacy": {"k": 3},
+        "series": {},
+    }
+    publish(str(table), asked, tmp_path / "m0", engine="duckdb")
+    assert verify(tmp_path / "m0", str(table), asked).passed
