@@ -18,9 +18,8 @@ from scipy.optimize import brentq
 from tables import real_data
 
 from incrowd import tables
-from incrowd.flow import Table
+from incrowd.flow import Table, distinct_rows
 from incrowd.measures.population import population_risk
-from incrowd.row_keys import distinct_rows
 
 Ints = NDArray[np.int64]
 FRACTIONS = (0.005, 0.01, 0.05, 0.1, 0.2, 0.5)

@@ -36,7 +36,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
             "values",
             "cells",
             "hierarchy",
-            "row_keys",
             "flow",
             "long_work",
             "contracts",
@@ -61,7 +60,6 @@ SEES = {
         "errors",
         "schema",
         "hierarchy",
-        "row_keys",
         "flow",
         "contracts",
         "long_work",
@@ -69,10 +67,10 @@ SEES = {
         "measures",
     },
     "attacks": {
-        *("errors", "schema", "hierarchy", "row_keys", "flow", "contracts", "long_work", "kernels"),
+        *("errors", "schema", "hierarchy", "flow", "contracts", "long_work", "kernels"),
         *("distance_outliers", "measures", "graph"),
     },
-    "reports": {"errors", "schema", "values", "cells", "hierarchy", "row_keys", "flow", "measures"},
+    "reports": {"errors", "schema", "values", "cells", "hierarchy", "flow", "measures"},
 }
 # Heavy libraries, and the parts that may open each: one, but for the verifier, which shares no door.
 DOORS = {

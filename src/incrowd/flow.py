@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.hierarchy import Hierarchy
 from incrowd.results import Attempt
-from incrowd.row_keys import by_label
 from incrowd.schema import Kind, Shape
 
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
-_ROWS_AT_ONCE = 16_384
+_ROWS_AT_ONCE, _MOST_KEYS = 16_384, 2**62  # keys up to 2^62 fit an int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,7 +261,7 @@ class Partition:
 
     def members(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Records sorted by group, and where each group starts: (order (kept,), starts (g+1,))."""
-        order = by_label(self.labels)[np.count_nonzero(self.labels < 0) :]
+        order = np.argsort(self.labels, kind="stable")[np.count_nonzero(self.labels < 0) :]
         return order, np.concatenate([[0], np.cumsum(self.sizes)])
 
 
@@ -415,3 +414,37 @@ class Assignment:
         for permutation in (self.region, self.private):
             if (np.bincount(permutation, minlength=permutation.size) != 1).any():
                 raise ValueError("an assignment must name every record once")
+
+
+def row_keys(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, int]:
+    """One number for each of n rows, in their lexicographic order, and a number that all lie below.
+
+    Columns (n,) of codes below sizes[j] are digits of a mixed radix. Before a number would outgrow 64 bits,
+    those that occur are numbered afresh.
+
+    Examples
+    --------
+    >>> row_keys([np.array([0, 1, 0]), np.array([5, 2, 5])], [2, 6], 3)
+    (array([5, 8, 5]), 12)
+    """
+    key, top = np.zeros(n, np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if top * size > _MOST_KEYS:
+            met, key = np.unique(key, return_inverse=True)
+            top = met.size
+        key = key * size + column
+        top *= size
+    return key, top
+
+
+def distinct_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, Ints]:
+    """Where each distinct row of columns (n,) of codes below sizes[j] is first met, and which each row is."""
+    key, _ = row_keys(columns, sizes, n)
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    return first.astype(np.int64), which.astype(np.int64)
+
+
+def records_by_label(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+    """The records of each label that occurs, by rising label; below 0 is the label of those in no group."""
+    order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []

@@ -12,10 +12,19 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Neighbourhoods, Partition, Regions, ValueSets
+from incrowd.flow import (
+    Attribute,
+    Cells,
+    Codes,
+    Microdata,
+    Neighbourhoods,
+    Partition,
+    Regions,
+    ValueSets,
+    distinct_rows,
+)
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels import segments
-from incrowd.row_keys import by_label, distinct_rows
 from incrowd.schema import Shape
 from incrowd.values import EXACT
 
@@ -42,7 +51,7 @@ class Groups:
         """The groups of a partition."""
         sizes = np.bincount(labels)
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]) if sizes.size else np.zeros(0, np.int64)
-        order = by_label(labels)
+        order = _by_label(labels)
         return cls(order, labels[order].astype(np.int64), starts)
 
     @classmethod
@@ -390,3 +399,21 @@ def mean_text(total: int, count: int, decimals: int) -> str:
     if 2 * rest > count or (2 * rest == count and scaled % 2):
         scaled += 1
     return format(Decimal(scaled).scaleb(-decimals - 1, EXACT), "f")
+
+
+def _by_label(labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The places of labels below their number by rising label, equal ones as they stand.
+
+    A stable argsort, in a fifth of the time: labels and places are sorted as one number, which has no ties.
+
+    Examples
+    --------
+    >>> _by_label(np.array([1, -1, 0, 1, 0]))
+    array([1, 2, 4, 0, 3])
+    """
+    both = labels.astype(np.int64)
+    both *= labels.size
+    both += np.arange(labels.size)
+    both.sort()
+    both %= max(labels.size, 1)
+    return both

@@ -20,7 +20,7 @@ from twins import counting as naive
 import incrowd
 from incrowd.encode import encode
 from incrowd.errors import IncrowdError, PolicyError, TableError
-from incrowd.flow import Attribute, Microdata, Table
+from incrowd.flow import Attribute, Microdata, Table, distinct_rows
 from incrowd.measures import (
     Among,
     Between,
@@ -38,7 +38,6 @@ from incrowd.measures import (
 )
 from incrowd.measures.boxes import How
 from incrowd.measures.counting import RelativeError, counts
-from incrowd.row_keys import distinct_rows
 from incrowd.schema import Kind, Shape
 
 # ---- the papers' examples --------------------------------------------------------------------------------

@@ -25,10 +25,9 @@ from incrowd.algorithms.kja import (
 )
 from incrowd.algorithms.kja_printed import around
 from incrowd.contracts import AnyLimit, Choice, Guard, Partitioner, register
-from incrowd.flow import Codes, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition, records_by_label
 from incrowd.long_work import Progress, silent
 from incrowd.policy.exposures import UNSAFE_ADAPTIVE, UNSAFE_OUTLINE, KnownExposure
-from incrowd.row_keys import records_by_label
 
 
 @register("algorithm", "kja-direct-values")

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.partitions.lexicographic import places_of
-from incrowd.flow import Codes, Microdata
+from incrowd.flow import Codes, Microdata, records_by_label
 from incrowd.kernels import kja as kernels
-from incrowd.row_keys import records_by_label
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]

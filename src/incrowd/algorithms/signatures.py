@@ -28,9 +28,8 @@ from incrowd.algorithms.transparent.split import ColourSplit, Ground
 from incrowd.cohorts import NEVER, NONE, Codes, Flags, Ints, Now, SeriesState
 from incrowd.contracts import AnyLimit, Guard, Limit, register
 from incrowd.errors import PolicyError, Refused
-from incrowd.flow import Microdata, Partition
+from incrowd.flow import Microdata, Partition, records_by_label
 from incrowd.long_work import Progress
-from incrowd.row_keys import records_by_label
 
 Signature = tuple[int, ...]  # values, ascending
 Split = Callable[[Ints], Sequence[Ints]]  # people by value (s, g) -> g classes of s people

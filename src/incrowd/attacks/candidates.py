@@ -19,10 +19,10 @@ import numpy as np
 from incrowd.attacks.registry import AttackResult, Details, attack
 from incrowd.attacks.target import NO_ROW, Edges, Flags, Ints, Target, first_met
 from incrowd.errors import TableError
+from incrowd.flow import distinct_rows
 from incrowd.graph import Chances, chances
 from incrowd.long_work import Progress, silent
 from incrowd.measures import CellCoverage, Published
-from incrowd.row_keys import distinct_rows
 
 PROSECUTOR = "prosecutor"  # knows that the victim is in the table
 QUASI_IDENTIFIERS = "everyone's quasi-identifiers"

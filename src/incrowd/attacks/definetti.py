@@ -26,9 +26,8 @@ from incrowd.attacks.joined import JoinTarget
 from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.target import Floats, Ints, Target
 from incrowd.errors import TableError
-from incrowd.flow import Sensitive, Table, TextColumn
+from incrowd.flow import Sensitive, Table, TextColumn, distinct_rows
 from incrowd.measures.buckets import BucketTable
-from incrowd.row_keys import distinct_rows
 
 ROUNDS = 50
 BALANCES = 4  # how often rows and values are evened out within a round; the next round goes on from there

@@ -30,9 +30,8 @@ from incrowd.attacks.target import Flags, Ints
 from incrowd.distance_outliers import BadLines, CellPlaces, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
 from incrowd.errors import PolicyError
-from incrowd.flow import Attribute, Codes
+from incrowd.flow import Attribute, Codes, distinct_rows
 from incrowd.measures import CellCoverage, Published
-from incrowd.row_keys import distinct_rows
 
 ROW = "row"  # theorem 4.1
 COLUMN = "column"  # theorem 4.2

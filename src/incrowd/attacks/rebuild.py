@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.attacks.target import Ints, Target, runs
-from incrowd.flow import Attribute, Microdata
+from incrowd.flow import Attribute, Microdata, distinct_rows
 from incrowd.kernels import rebuild
 from incrowd.measures import CellCoverage, Published
-from incrowd.row_keys import distinct_rows
 from incrowd.schema import Shape
 
 LARGEST = 64  # values of a set that is compared with others by what is left without one of them

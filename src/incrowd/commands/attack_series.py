@@ -11,13 +11,12 @@ from incrowd.algorithms.base import method
 from incrowd.attacks.series import SeriesTarget
 from incrowd.encode import encode
 from incrowd.errors import InputError
-from incrowd.flow import Codes, Partition
+from incrowd.flow import Codes, Partition, distinct_rows
 from incrowd.long_work import silent
 from incrowd.release.audit import LINKS
 from incrowd.release.data_files import read_rows
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.ledger import KeptLedger, Ledger
-from incrowd.row_keys import distinct_rows
 from incrowd.schema import CLASSES, Role
 
 

@@ -19,10 +19,9 @@ from incrowd.engines.counted import CountedFiles
 from incrowd.engines.resources import Resources
 from incrowd.engines.table_files import TableFiles
 from incrowd.errors import InputError, option
-from incrowd.flow import Codes, Table
+from incrowd.flow import Codes, Table, distinct_rows
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.long_work import Watch
-from incrowd.row_keys import distinct_rows
 from incrowd.schema import Kind, Role, Source
 from incrowd.values import same_name
 

@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.distance_outliers.axes import Axis, Floats
-from incrowd.flow import Codes
+from incrowd.flow import Codes, distinct_rows
 from incrowd.kernels import outliers as kernel
 from incrowd.long_work import Progress, silent
-from incrowd.row_keys import distinct_rows
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

@@ -14,11 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Codes, Microdata
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.kernels import boxtree
 from incrowd.measures.counted import record_weights
 from incrowd.measures.published import Published, covered_regions
-from incrowd.row_keys import distinct_rows
 
 Ints = NDArray[np.int64]
 

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import InputError, option
-from incrowd.flow import Attribute, Microdata
+from incrowd.flow import Attribute, Microdata, distinct_rows
 from incrowd.kernels import cell_bounds, slab_prices
 from incrowd.long_work import Progress, silent
 from incrowd.measures.relaxations import FIXED, MEMBERS, WINDOW, Relaxation, fitted
-from incrowd.row_keys import distinct_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import PolicyError, TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata, Table
+from incrowd.flow import Attribute, Codes, Microdata, Table, distinct_rows
 from incrowd.measures.boxes import (
     Among,
     Between,
@@ -35,7 +35,6 @@ from incrowd.measures.buckets import BucketTable
 from incrowd.measures.cells import CellCoverage
 from incrowd.measures.counted import record_weights
 from incrowd.measures.published import Published
-from incrowd.row_keys import distinct_rows
 
 Weights = NDArray[np.float64] | NDArray[np.object_]  # people behind each row: floats, or Fractions
 Ints = NDArray[np.int64]

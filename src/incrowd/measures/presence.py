@@ -16,10 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Codes, Microdata
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.measures.loss import measure_all
 from incrowd.measures.published import Published, covered_regions
-from incrowd.row_keys import distinct_rows
 
 if TYPE_CHECKING:
     from incrowd.kernels.boxtree import BoxRegions

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Regions, Table
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Regions, Table, distinct_rows, row_keys
 from incrowd.measures.cells import CellCoverage, parse_cells
-from incrowd.row_keys import distinct_rows, row_keys
 from incrowd.schema import EVERYTHING, Shape
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Codes, Microdata
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.measures.published import ClassSizes
-from incrowd.row_keys import distinct_rows
 
 Ints = NDArray[np.int64]
 THRESHOLDS = (Fraction(1, 5), Fraction(1, 20))

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Microdata
+from incrowd.flow import Microdata, distinct_rows
 from incrowd.kernels.compiling import compiling
 from incrowd.measures.published import Published
 from incrowd.measures.spread import (
@@ -31,7 +31,6 @@ from incrowd.measures.spread import (
     spread_table,
 )
 from incrowd.results import listed
-from incrowd.row_keys import distinct_rows
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

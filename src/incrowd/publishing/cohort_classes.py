@@ -14,12 +14,11 @@ from incrowd.algorithms.base import Algorithm
 from incrowd.cohorts import NONE, Allowed, Ints
 from incrowd.contracts import Promise
 from incrowd.errors import Infeasible
-from incrowd.flow import Codes, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition, records_by_label
 from incrowd.generalize import generalize
 from incrowd.long_work import silent
 from incrowd.measures import published_from_regions
 from incrowd.measures.loss import GlobalPenalty, MeasuredColumn
-from incrowd.row_keys import records_by_label
 
 Floats = NDArray[np.float64]
 DIGITS = 53  # bits of a float

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import catalogue, option_names
 from incrowd.engines.base import ClassCells, ListedCells, RangeCells, Tuples
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Partition, Regions, ValueSets
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Partition, Regions, ValueSets, distinct_rows
 from incrowd.generalize import generalize
 from incrowd.measures import published_from_regions
 from incrowd.measures.counted import CountedMicrodata, WeighedPublished
 from incrowd.measures.loss import EntropyLoss, Measure, measure_all
 from incrowd.publishing.render import cell_texts
-from incrowd.row_keys import distinct_rows
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]

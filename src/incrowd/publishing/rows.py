@@ -22,7 +22,7 @@ from incrowd.algorithms.outliers.repair import repaired
 from incrowd.assign import system
 from incrowd.contracts import Guard, Plainness, Promise
 from incrowd.errors import Exposure, Infeasible, NotVerified, TableError
-from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions
+from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, records_by_label
 from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.long_work import Watch, silent
 from incrowd.measures import published_from_regions
@@ -30,7 +30,6 @@ from incrowd.models.k_anonymity import KFactor
 from incrowd.policy.exposures import UNSAFE_MATCHES, UNSAFE_ONE_SIDED
 from incrowd.publishing.request import Request
 from incrowd.publishing.suppression import OF_SIZE, Allowance, Saved, Suppression
-from incrowd.row_keys import records_by_label
 
 K_FACTOR = KFactor.name
 

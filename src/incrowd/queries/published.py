@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from incrowd.cells import CellParts, range_ends, read_cell, unescaped
 from incrowd.errors import HierarchyError, InputError, TableError, option
-from incrowd.flow import Table
+from incrowd.flow import Table, distinct_rows
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
 from incrowd.measures.buckets import BucketTable
@@ -26,7 +26,6 @@ from incrowd.queries.columns import PublishedColumn, RangeColumn, ValuesColumn, 
 from incrowd.queries.raking import ColumnTotals, bounding, raked
 from incrowd.release.folder import ReleaseFolder
 from incrowd.release.hierarchies import PublishedHierarchy
-from incrowd.row_keys import distinct_rows
 from incrowd.schema import EVERYTHING, Column, Kind, Role, Schema, Shape
 from incrowd.values import Value, read_date, read_number, read_texts, reading_of, same_name, value_text
 

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from incrowd.errors import InputError, TableError
-from incrowd.flow import Table
+from incrowd.flow import Table, distinct_rows
 from incrowd.measures.buckets import BucketTable
-from incrowd.row_keys import distinct_rows
 
 
 @dataclass(frozen=True)

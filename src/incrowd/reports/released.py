@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from incrowd.cells import atoms, range_ends
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Table, TextColumn
+from incrowd.flow import Table, TextColumn, distinct_rows
 from incrowd.measures.counted import TextCounts, text_counts
 from incrowd.measures.published import ClassSizes
 from incrowd.reports.cell_words import typical_cell
 from incrowd.reports.ordering import order_of
 from incrowd.reports.spread import bins_on_a_line, ends_of
-from incrowd.row_keys import distinct_rows
 from incrowd.schema import EVERYTHING, MISSING
 from incrowd.values import Number, offsets, read_date, read_number
 

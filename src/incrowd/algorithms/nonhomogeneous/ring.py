@@ -44,12 +44,11 @@ from incrowd.algorithms.transparent.method import (
 from incrowd.assign import WAYS, Entropy, drawn_rows, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, records_by_label
 from incrowd.generalize import generalize
 from incrowd.kernels import ring as kernels
 from incrowd.long_work import Progress
 from incrowd.policy.exposures import UNSAFE_ASSIGNMENT, UNSAFE_ORDER, KnownExposure
-from incrowd.row_keys import records_by_label
 from incrowd.schema import Shape
 
 ORDERS = ("lexicographic", "hilbert")

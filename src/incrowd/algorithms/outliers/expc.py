@@ -20,9 +20,8 @@ from incrowd.algorithms.outliers.repair import MergingGroups, settled
 from incrowd.assign import shuffled
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Plainness, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition, records_by_label
 from incrowd.long_work import Progress, silent
-from incrowd.row_keys import records_by_label
 
 COMPONENTS = ("global outliers", "local outliers", "expansion", "residues")
 

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.outliers.expc_groups import Growth, GrowthRules, Ints
 from incrowd.contracts import Guard, Plainness
-from incrowd.flow import Attribute, Codes, Microdata, Partition
+from incrowd.flow import Attribute, Codes, Microdata, Partition, records_by_label
 from incrowd.kernels import expc_groups
 from incrowd.long_work import Progress
-from incrowd.row_keys import records_by_label
 from incrowd.schema import Shape
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from incrowd.commands.inspect.vocabulary import (
     TIME,
     word_list,
 )
-from incrowd.flow import Codes
+from incrowd.flow import Codes, row_keys
 from incrowd.policy.columns import rows_alone
-from incrowd.row_keys import row_keys
 from incrowd.schema import Role
 
 LEAST_SIBLINGS = 3

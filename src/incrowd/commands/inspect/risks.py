@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.commands.inspect.relations import rows_alone_in
-from incrowd.flow import Codes
+from incrowd.flow import Codes, distinct_rows
 from incrowd.measures.published import group_sizes
 from incrowd.policy.columns import UNIQUE_SHARE
-from incrowd.row_keys import distinct_rows
 
 LARGEST_COMBINATION = 3
 MOST_COLUMNS_COMBINED = 12

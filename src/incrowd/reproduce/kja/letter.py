@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from incrowd.algorithms.kja import own_people, with_private_people
 from incrowd.assign import Entropy, shuffled
 from incrowd.contracts import Partitioner
-from incrowd.flow import Codes, Microdata, Partition
+from incrowd.flow import Codes, Microdata, Partition, records_by_label
 from incrowd.long_work import silent
-from incrowd.row_keys import records_by_label
 
 Ints = NDArray[np.int64]
 

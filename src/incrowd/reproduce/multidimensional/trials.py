@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
-from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.flow import Attribute, Codes, Microdata, distinct_rows
 from incrowd.long_work import Progress, silent
 from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
 from incrowd.measures.counting import average_relative_error
@@ -25,7 +25,6 @@ from incrowd.measures.loss import AverageClass, Discernibility
 from incrowd.reproduce.kept import NOTHING_KEPT, Keeper
 from incrowd.reproduce.stored import ADULT_TABLE, SEED, drawn_order, drawn_words, whole_numbers
 from incrowd.reproduce.trial import inhabited, rows_of, run_each, timed
-from incrowd.row_keys import distinct_rows
 
 COLUMNS = (
     "age",
