@@ -209,6 +209,10 @@ class TruthInEngine:
             size += each.cell_count
         return found
 
+    @property
+    def _one_by_one(self) -> bool:
+        return len(self._together) > 1
+
     def _number_cells(self, table: str, source: str, texts: Sequence[str], keep: str) -> None:
         """A table with the column `keep` and the number c0, c1, … of each cell of some rows of texts."""
         texts_of, done, before = dict(enumerate(texts)), list[int](), ""
@@ -239,7 +243,7 @@ class TruthInEngine:
 
         It has the different rows of the release, as numbers, by a hash that no two of them share.
         """
-        if len(self._together) == 1:
+        if not self._one_by_one:
             return
         texts = [self._released.columns[each.column.name] for each in self._quasi]
         listed = ", ".join(f"{text} AS t{j}" for j, text in enumerate(texts))
@@ -286,7 +290,7 @@ class TruthInEngine:
         texts = [relation.columns[each.column.name] for each in self._quasi]
         parts = [f"parts{i}_" for i in range(len(self._private))]
         private = [f"coalesce({relation.columns[name]}, '')" for name in self._private]
-        if not of_records and len(self._together) > 1:
+        if not of_records and self._one_by_one:
             shown = [", ".join(f"shown_.{word}" for word in self._cells.names(ROW))]
             joined = f" JOIN shown_ ON shown_.h = {self._hashed(texts)}"
         else:
