@@ -95,7 +95,7 @@ def test_help_reads_well(verb: str) -> None:
     assert "model_" not in about
     assert text.splitlines()[0]
     if verb == "Policy":
-        assert len(text.splitlines()) < 110
+        assert len(text.splitlines()) < (110 if sys.version_info < (3, 13) else 150)  # an argument a line
         assert "pydantic" not in text.replace("pydantic.main.BaseModel", "")
         assert not [key for key in ic.Policy.model_fields if key not in about]
     else:

@@ -118,6 +118,7 @@ def test_databases(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "people.sqlite") as session:
         session.execute("CREATE TABLE people (a, b)")
         session.executemany("INSERT INTO people VALUES (?, ?)", [(1, "x"), (2.5, None), (3.0, "ä")])
+    session.close()
     for name in ("people.duckdb", "people.sqlite"):
         folder = tmp_path / f"of {name}"
         folder.mkdir()

@@ -232,6 +232,7 @@ def test_what_needs_a_word_is_asked(tmp_path: Path) -> None:
     refused(Source(tmp_path / "a.xlsx", sheet="on"), "did you mean 'one'")
     with sqlite3.connect(sqlite(tmp_path / "a.db")) as session:
         session.execute("CREATE TABLE more (x)")
+    session.close()
     refused(tmp_path / "a.db", r"has 2 tables: more, people; .*sql=")
     refused(Source(text(tmp_path / "a.csv"), sheet="x"), "no file for which sheet=… can be said")
     refused(Source(text(tmp_path / "a.csv"), encoding="utf-7"), "not an encoding that is read: utf-7")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -129,18 +129,21 @@ def _cell_texts(values: Sequence[Any], name: str, source: str) -> list[str | Non
 
 def _sqlite(files: TableFiles) -> tuple[list[str], Iterator[Texts], str]:
     path, problem = files.files[0], ""
-    try:
-        session = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
-        session.execute("PRAGMA query_only = ON")
-        listed = session.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
-        tables = [name for (name,) in listed if not name.startswith("sqlite_")]
-        query, note = _query(files.given.sql, tables, files.name)
-        found = session.execute(query)
-        names = [column[0] for column in found.description]
-    except sqlite3.Error as fault:
-        problem = type(fault).__name__
-    if problem:
-        raise TableError(f"{files.name} cannot be read, or the query is wrong ({problem})")
+    with ExitStack() as opened:
+        try:
+            uri = f"file:{quote(str(path.resolve()))}?mode=ro"
+            session = opened.enter_context(closing(sqlite3.connect(uri, uri=True)))
+            session.execute("PRAGMA query_only = ON")
+            listed = session.execute("SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")
+            tables = [name for (name,) in listed if not name.startswith("sqlite_")]
+            query, note = _query(files.given.sql, tables, files.name)
+            found = session.execute(query)
+            names = [column[0] for column in found.description]
+        except sqlite3.Error as fault:
+            problem = type(fault).__name__
+        if problem:
+            raise TableError(f"{files.name} cannot be read, or the query is wrong ({problem})")
+        opened.pop_all()  # whoever reads the rows closes it
 
     def batches() -> Iterator[Texts]:
         with closing(session):
