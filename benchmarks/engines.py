@@ -112,21 +112,25 @@ def published(table: Path, quasi: tuple[str, ...], place: Path) -> tuple[float, 
 
 
 DIFFERENT = int(os.environ.get("INCROWD_DIFFERENT_ROWS", "1000000"))
+VALUES = min(1_000_000, DIFFERENT // 10)  # of each column
 DIFFERENT_FROM = 100_000_000  # rows: then the goals are held to
 NUMBERED = tuple(f"u{j}" for j in range(6))
 
 
 def different_rows(_kd: float) -> Iterator[Figure]:
-    """Cuts where the rows are, by level, against a scan; writing, against a copy; all with 30 bytes a row."""
+    """Cuts where the rows are, by level, against a scan; writing, against a copy.
+
+    With 30 bytes of memory a row, and at least 150 for each distinct text: all are looked up in one statement.
+    """
     from incrowd.engines.sql_engine import SqlEngine
 
-    memory = f"{max(256, DIFFERENT * 30 // 10**6)}MB"
+    memory = f"{max(256, DIFFERENT * 30 // 10**6, len(NUMBERED) * VALUES * 150 // 10**6)}MB"
     with TemporaryDirectory() as scratch:
         table = Path(scratch) / "numbers.parquet"
         draw_numbers(table)
         scanned, copied = (
             cpu(partial(scan, table), 2),
-            cpu(partial(copy, table, (*NUMBERED, "s"), table.with_suffix(".copy")), 2),
+            cpu(partial(copy, table, (*NUMBERED, "s"), table.with_name("copy.parquet")), 2),
         )
         levels, cutting, writing = [0], [0.0], [0.0]
         restore = [
@@ -167,9 +171,8 @@ def different_rows(_kd: float) -> Iterator[Figure]:
 def draw_numbers(table: Path) -> None:
     import duckdb
 
-    values = min(1_000_000, DIFFERENT // 10)
     columns = ", ".join(
-        f"(hash(i * 8 + {j}) % {values})::INTEGER AS {name}" for j, name in enumerate(NUMBERED)
+        f"(hash(i * 8 + {j}) % {VALUES})::INTEGER AS {name}" for j, name in enumerate(NUMBERED)
     )
     with duckdb.connect(config={"threads": 2}) as session:
         session.execute(

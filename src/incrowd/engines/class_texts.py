@@ -47,6 +47,8 @@ class ShownClasses:
 
 
 class _Loading:
+    """What is loaded for the cells of some classes, and how SQL says each of them."""
+
     def __init__(self, session: DuckSession, classes: ClassCells, csv: bool, empty: str) -> None:
         self._session, self._classes, self._csv, self._empty = session, classes, csv, empty
         self._numbers: dict[str, NDArray[Any]] = {"g": np.arange(len(classes), dtype=np.int32)}

@@ -66,7 +66,7 @@ class SeriesPeople:
     def identify(self, digests: Digests, missing: frozenset[str]) -> None:
         """Give everybody the number that they have, and newcomers the next ones, in the order of digests."""
         self._read_ids(digests, missing)
-        if self._before is None:
+        if self._before is None:  # sessions keep the order of sorted rows, so that these need no window
             self._session.run(
                 f"CREATE OR REPLACE TEMP TABLE {STATE} AS SELECT "
                 "(row_number() OVER () - 1)::INTEGER AS number, place, high, low, 0::BIGINT AS atom, "

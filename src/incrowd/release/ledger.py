@@ -77,6 +77,7 @@ class Head:
         return self._halves_one_by_one(key, entities)
 
     def _halves_one_by_one(self, key: bytes, entities: Sequence[str]) -> NDArray[np.uint64]:
+        """The same of few, or of long ones, by the standard library."""
         inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in key)) for pad in (0x36, 0x5C))
         begin, end, found = inner.copy, outer.copy, []
         for entity in entities:
