@@ -120,7 +120,7 @@ NUMBERED = tuple(f"u{j}" for j in range(6))
 def different_rows(_kd: float) -> Iterator[Figure]:
     """Cuts where the rows are, by level, against a scan; writing, against a copy.
 
-    With 30 bytes of memory a row, and at least 150 for each distinct text: all are looked up in one statement.
+    With 30 bytes of memory a row, and at least 150 for each distinct text: all are looked up at once.
     """
     from incrowd.engines.sql_engine import SqlEngine
 
