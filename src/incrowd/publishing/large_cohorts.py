@@ -160,7 +160,8 @@ class NextCohorts:
         rows = self._labelled(name, table, values=False)
         lost = np.zeros(sizes.size)
         for labels, codes in rows.labelled(sizes, self.resources.most_records):
-            lost[np.unique(labels)] = lost_by_classes(Microdata(codes, self.domains.attributes), labels)
+            met, dense = np.unique(labels, return_inverse=True)
+            lost[met] = lost_by_classes(Microdata(codes, self.domains.attributes), dense)
         rows.forget()
         return lost
 
