@@ -217,6 +217,15 @@ def test_a_cell_lies_in_bins_by_the_values_and_weights_of_its_parts(case: Any, d
             assert share == pytest.approx(naive.bin_shares(cell, values, weights, of, 3))
 
 
+def test_a_cell_behind_a_very_long_stretch_keeps_its_place() -> None:
+    """Ids of nineteen digits: 2^62 values before it, and the one value of the cell was lost in rounding."""
+    cells, values = [[0], [2], [0, 1], [1, 2], [2, 3]], [3, 2**62, 1, 2]
+    for of in ([0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 2]):
+        found = as_parts(cells, values).shares(np.ones(4), np.array(of), 3)
+        for cell, share in zip(cells, found.tolist(), strict=True):
+            assert share == pytest.approx(naive.bin_shares(cell, values, [1] * 4, of, 3))
+
+
 def _joined_runs(cells: list[list[int]]) -> tuple[Any, Any, Any]:
     """The same cells with neighbouring parts in one run."""
     runs = [[part for part in cell if part - 1 not in cell] for cell in cells]
