@@ -181,6 +181,29 @@ def test_no_forgery_is_accepted_where_cells_are_looked_up_one_by_one(
     assert rejected(verdict, caught_by)
 
 
+@pytest.mark.parametrize("room", [1, 7, 30])
+def test_records_may_be_placed_in_any_number_of_parts(
+    room: int, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if memory had room for so many of the sixty records."""
+    monkeypatch.setattr(DuckSession, "joined_at_once", room)
+    assert verified(plain(), tmp_path, session).passed
+    assert not session.rows("SELECT * FROM duckdb_tables() WHERE starts_with(table_name, 'placed')")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in SPOILERS if NIGHT or FORGERIES[name][0] in ("private", "truth")]
+)
+def test_no_forgery_is_accepted_where_records_are_placed_in_parts(
+    name: str, tmp_path: Path, session: DuckSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(DuckSession, "joined_at_once", 7)
+    caught_by, spoil = FORGERIES[name]
+    release = plain()
+    spoil(release)
+    assert rejected(verified(release, tmp_path, session), caught_by)
+
+
 @pytest.mark.parametrize("name", TRIED[1::3])
 def test_no_forgery_is_accepted_where_records_are_parted(
     name: str, tmp_path: Path, session: DuckSession

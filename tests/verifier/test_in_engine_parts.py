@@ -33,6 +33,7 @@ from incrowd.verifier.in_engine.checks import EngineChecks
 from incrowd.verifier.in_engine.claims import CountedClasses, check_counted
 from incrowd.verifier.in_engine.parted import PartedTruth
 from incrowd.verifier.in_engine.people import CountedPeople
+from incrowd.verifier.in_engine.ranked_columns import QuasiColumn
 from incrowd.verifier.in_engine.relations import (
     DistinctTexts,
     Packing,
@@ -42,7 +43,7 @@ from incrowd.verifier.in_engine.relations import (
     rows_relation,
     text_sql,
 )
-from incrowd.verifier.in_engine.truth import QuasiColumn, TruthInEngine
+from incrowd.verifier.in_engine.truth import TruthInEngine
 from incrowd.verifier.in_engine.whole_numbers import WholeNumberColumn
 
 AGE, ILL = Column("age", Role.QUASI, Kind.NUMERIC), Column("ill", Role.SENSITIVE)
@@ -189,6 +190,14 @@ def test_files_are_brought_in_piece_by_piece(
 # Truth
 
 
+@pytest.fixture(params=[None, 1, 2], ids=["records at once", "one by one", "in parts"])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if memory had room for so many records of a join."""
+    if request.param is not None:
+        monkeypatch.setattr(DuckSession, "joined_at_once", request.param)
+
+
+@pytest.mark.usefixtures("parts")
 def test_a_true_witness_is_confirmed(session: DuckSession) -> None:
     found = truth(session, PEOPLE, ROWS)
     found.count()
@@ -216,6 +225,7 @@ def test_a_cell_without_a_number_is_noticed(session: DuckSession) -> None:
         truth(session, PEOPLE, ROWS, cells=["[1,2]", "[5,6]"]).count()
 
 
+@pytest.mark.usefixtures("parts")
 @pytest.mark.parametrize(
     ("lines", "rows", "words"),
     [

@@ -23,11 +23,17 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 SPILL = "spill"
+BYTES_A_JOINED = 160  # of a row of a few numbers in a join, with room for all else that is held meanwhile
 Arrays = Mapping[str, NDArray[Any]]
 
 
 class Session(Protocol):
     """What an engine asks of a database, in DuckDB's SQL. Rows that it saves are Parquet."""
+
+    @property
+    def joined_at_once(self) -> int:
+        """How many rows of a few numbers one side of a join may have."""
+        ...
 
     def run(self, sql: str, *parameters: object) -> None: ...
 
@@ -50,6 +56,10 @@ class DuckSession:
     def __init__(self, connection: DuckDBPyConnection, memory: int) -> None:
         self._connection = connection
         self.memory = memory  # bytes that it may use
+
+    @property
+    def joined_at_once(self) -> int:
+        return self.memory // BYTES_A_JOINED
 
     def run(self, sql: str, *parameters: object) -> None:
         with _in_our_words():

@@ -71,6 +71,8 @@ def in_our_words(question: Callable[P, T]) -> Callable[P, T]:
 class SparkSqlSession:
     """What `engines.session.Session` asks for, and the verifier's `SqlSession`, on a session of its own."""
 
+    joined_at_once = 2**62  # Spark parts large joins itself
+
     def __init__(self, spark: SparkSession, local: DuckSession, folder: Path) -> None:
         self.spark, self.local = spark, local
         self._folder = folder / "tables"

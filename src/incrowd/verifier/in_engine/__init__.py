@@ -6,9 +6,9 @@ hierarchies have the meaning that the verifier in memory gives them, found out o
 
 from incrowd.verifier.in_engine.checks import EngineFiles, verify_in_engine
 from incrowd.verifier.in_engine.people import JoinedOriginals
+from incrowd.verifier.in_engine.ranked_columns import ClassWitness
 from incrowd.verifier.in_engine.relations import Relation, SqlSession, parquet_relation
 from incrowd.verifier.in_engine.series import EarlierInEngine, SeriesInEngine, effective_rows
-from incrowd.verifier.in_engine.truth import ClassWitness
 
 __all__ = [
     "ClassWitness",

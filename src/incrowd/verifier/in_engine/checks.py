@@ -30,10 +30,11 @@ from incrowd.verifier.in_engine.people import (
     SampledPeople,
     read_people,
 )
+from incrowd.verifier.in_engine.ranked_columns import ClassWitness, QuasiColumn, RankedColumn
 from incrowd.verifier.in_engine.relations import Relation, SqlSession, has_both, rows_relation
 from incrowd.verifier.in_engine.rings import PLACES, RingTruth, WitnessedRings
 from incrowd.verifier.in_engine.series import OF_SERIES, CohortTruth, SeriesChecks, SeriesInEngine
-from incrowd.verifier.in_engine.truth import ClassWitness, QuasiColumn, RankedColumn, TruthInEngine
+from incrowd.verifier.in_engine.truth import TruthInEngine
 from incrowd.verifier.in_engine.whole_numbers import ranked_column
 from incrowd.verifier.labels import check_hierarchies
 from incrowd.verifier.order import check_both_orders, check_order

@@ -12,14 +12,9 @@ import numpy as np
 
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import require
+from incrowd.verifier.in_engine.ranked_columns import ClassWitness, named_numbers
 from incrowd.verifier.in_engine.relations import joins
-from incrowd.verifier.in_engine.truth import (
-    RECORD,
-    ROW,
-    ClassWitness,
-    TruthInEngine,
-    named_numbers,
-)
+from incrowd.verifier.in_engine.truth import RECORD, ROW, TruthInEngine
 
 
 class PartedTruth(TruthInEngine):

@@ -20,6 +20,11 @@ BITS_A_WORD = 62
 class SqlSession(Protocol):
     """A database session. Names of tables are the verifier's own, and end in an underscore."""
 
+    @property
+    def joined_at_once(self) -> int:
+        """How many rows of a few numbers one side of a join may have."""
+        ...
+
     def run(self, sql: str, *parameters: object) -> None: ...
 
     def rows(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]: ...

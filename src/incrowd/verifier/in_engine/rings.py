@@ -17,7 +17,7 @@ import numpy as np
 from incrowd.verifier.columns import Ints
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.in_engine.parted import PartedTruth
-from incrowd.verifier.in_engine.truth import ClassWitness
+from incrowd.verifier.in_engine.ranked_columns import ClassWitness
 
 PLACES = ("part", "place", "behind")
 ROWS_AT_ONCE = 500_000

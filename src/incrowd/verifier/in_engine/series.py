@@ -23,8 +23,9 @@ from incrowd.verifier.failure import require, whole
 from incrowd.verifier.folder import CSV
 from incrowd.verifier.in_engine.ledgers import FILES, LedgerChecks, LedgerTables
 from incrowd.verifier.in_engine.parted import PartedTruth
+from incrowd.verifier.in_engine.ranked_columns import ClassWitness, RankedColumn
 from incrowd.verifier.in_engine.relations import Relation, SqlSession, joins, load_numbers, rows_relation
-from incrowd.verifier.in_engine.truth import RECORD, ROW, ClassWitness, RankedColumn
+from incrowd.verifier.in_engine.truth import RECORD, ROW
 from incrowd.verifier.in_engine.whole_numbers import ranked_column
 
 OF_SERIES = ("series-k", "series-l")

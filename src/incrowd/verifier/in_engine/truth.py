@@ -7,148 +7,19 @@ records as among the rows. Then rows and records can be matched one to one, each
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Protocol
 
 import numpy as np
 
-from incrowd.schema import Column
-from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.columns import Ints
-from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed, require
-from incrowd.verifier.in_engine.relations import (
-    DistinctTexts,
-    Packing,
-    Relation,
-    SqlSession,
-    joins,
-    load_numbers,
-    text_sql,
-)
+from incrowd.verifier.in_engine.ranked_columns import ClassWitness, NumberSql, RankedColumn
+from incrowd.verifier.in_engine.relations import Packing, Relation, SqlSession, joins
 
 MOST_JOINED = 1_000_000  # cells whose texts are looked up in one statement, each in memory
 SALTS = 8  # hashes that are tried until no two classes have the same
 RECORD, ROW = "k", "c"  # names of the words of a record's ranks, and of a row's cells
-
-
-@dataclass(frozen=True, slots=True)
-class ClassWitness:
-    """The class of every distinct record, as tables: not trusted.
-
-    ``records`` has the columns v0, v1, … (canonical values of the quasi-identifiers, NULL for missing) and
-    ``class``; ``classes`` has ``class`` and the cells c0, c1, …
-    """
-
-    records: str
-    classes: str
-
-    @classmethod
-    def of_files(cls, records: Path, classes: Path) -> ClassWitness:
-        """Two Parquet files, as the audit has them."""
-        return cls(*(f"read_parquet({text_sql(str(path))})" for path in (records, classes)))
-
-
-@dataclass(frozen=True, slots=True)
-class NumberSql:
-    """A number that stands for a text, as SQL, and what must be joined for it."""
-
-    number: str
-    join: str = ""
-
-    @classmethod
-    def joined(cls, table: str, text: str, null: bool = False) -> NumberSql:
-        """From a table of texts and numbers; NULL is found, too, if it may be there."""
-        return cls(f"{table}.number", joins([table], [text], [null]))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class QuasiColumn:
-    """One quasi-identifier in both tables: texts of records as ranks, texts of cells as regions."""
-
-    column: Column
-    domain: ColumnDomain
-    records: DistinctTexts
-    cells: Sequence[str]
-    regions: CellRegions
-
-    @property
-    def size(self) -> int:
-        return self.domain.size
-
-    @property
-    def cell_count(self) -> int:
-        return len(self.cells)
-
-    def load(self, session: SqlSession, j: int) -> None:
-        load_numbers(session, f"ranks{j}_", self.records.texts, self.domain.ranks)
-        load_numbers(session, f"cells{j}_", self.cells, np.arange(len(self.cells)))
-
-    def load_values(self, session: SqlSession, j: int, witness: ClassWitness) -> None:
-        texts = [row[0] for row in session.rows(f"SELECT DISTINCT v{j} FROM {witness.records}")]
-        ranks = [self.domain.rank_of_value(text) for text in texts]
-        known = [(text, rank) for text, rank in zip(texts, ranks, strict=True) if rank is not None]
-        numbers = np.array([rank for _, rank in known], np.int64)
-        load_numbers(session, f"values{j}_", [text for text, _ in known], numbers)
-
-    def of_record(self, j: int, text: str) -> NumberSql:
-        return NumberSql.joined(f"ranks{j}_", text, None in self.records.texts)
-
-    def of_value(self, j: int, text: str) -> NumberSql:
-        return NumberSql.joined(f"values{j}_", text, True)
-
-    def outside(self, session: SqlSession, _j: int, pairs: str) -> int:
-        found = session.arrays(f"SELECT DISTINCT v, c FROM {pairs}")
-        inside = self.regions.hold(found["c"].astype(np.int64), found["v"].astype(np.int64))
-        return int((~inside).sum())
-
-    def named(self) -> Mapping[str, Any]:
-        return self.domain.named()
-
-
-class RankedColumn(Protocol):
-    """A quasi-identifier in both tables: its texts are ranks, its cells are regions."""
-
-    @property
-    def column(self) -> Column: ...
-
-    @property
-    def regions(self) -> CellRegions: ...
-
-    @property
-    def size(self) -> int:
-        """How many ranks there are."""
-        ...
-
-    @property
-    def cell_count(self) -> int: ...
-
-    def load(self, session: SqlSession, j: int) -> None:
-        """Make the table ``cellsj_``, the numbers of cells, and what `of_record` needs."""
-        ...
-
-    def load_values(self, session: SqlSession, j: int, witness: ClassWitness) -> None:
-        """Make what `of_value` needs for the values that the witness names; of unknown ones there is none."""
-        ...
-
-    def of_record(self, j: int, text: str) -> NumberSql:
-        """The rank of a text of the original."""
-        ...
-
-    def of_value(self, j: int, text: str) -> NumberSql:
-        """The rank of a value as a witness writes it, NULL for missing."""
-        ...
-
-    def outside(self, session: SqlSession, j: int, pairs: str) -> int:
-        """How many different pairs of a rank v and a cell c there are whose cell does not hold the rank."""
-        ...
-
-    def named(self) -> Mapping[str, Any]:
-        """What the cells name of the domain."""
-        ...
 
 
 class TruthInEngine:
@@ -259,6 +130,8 @@ class TruthInEngine:
             )
             self._session.run("DROP TABLE cells_of_shown_")
             if not self._session.number("SELECT count(*) - count(DISTINCT h) FROM shown_"):
+                lost = "(SELECT count(*) FROM different_) - (SELECT count(*) FROM shown_)"
+                require(not self._session.number(f"SELECT {lost}"), "a cell of the release has no number")
                 self._session.run("DROP TABLE different_")
                 return
         raise CheckFailed("rows of the release cannot be told apart by a hash")
@@ -354,16 +227,38 @@ class TruthInEngine:
     def compare(self) -> None:
         """Every class has the same private parts, as often, among the records and among the rows."""
         session, keys = self._session, f"{self._cell_words}{self._and_parts}"
-        placed = f"SELECT {keys}, n FROM records_ JOIN witness_ USING ({self._record_words})"
-        session.run(f"CREATE OR REPLACE TEMP TABLE placed_ AS {placed}")  # alone: each step needs its memory
-        lost = session.number("SELECT sum(n) FROM records_") - session.number("SELECT sum(n) FROM placed_")
+        placed = self._place_records(keys)
+        counted = " + ".join(f"(SELECT coalesce(sum(n), 0) FROM {table})" for table in placed)
+        lost = session.number("SELECT sum(n) FROM records_") - session.number(f"SELECT {counted}")
         require(not lost, f"{lost} records are in no class, as far as the witness says")
+        there = " UNION ALL ".join(f"SELECT {keys}, -n FROM {table}" for table in placed)
         off = session.number(
             f"SELECT sum(abs(n)) FROM (SELECT {keys}, sum(n) AS n FROM (SELECT {keys}, n FROM rows_ "
-            f"UNION ALL SELECT {keys}, -n FROM placed_) GROUP BY ALL HAVING sum(n) <> 0)"
+            f"UNION ALL {there}) GROUP BY ALL HAVING sum(n) <> 0)"
         )
-        session.run("DROP TABLE placed_")
+        for table in placed:
+            session.run(f"DROP TABLE {table}")
         require(not off, f"{-(-off // 2)} rows describe no record of their class with their private values")
+
+    def _place_records(self, keys: str) -> list[str]:
+        """Tables of the records with the class that the witness gives them, a part in each.
+
+        A join must hold one side in memory, so each part has only as many records as there is room for. The
+        number of parts is odd: then all bits of a word say which part a record is in.
+        """
+        session, word = self._session, self._ranks.names(RECORD)[0]
+        records = session.number("SELECT count(*) FROM records_")
+        parts = -(-records // session.joined_at_once) | 1
+        tables = []
+        for part in range(parts):
+            some = "" if parts == 1 else f" WHERE {word} % {parts} = {part}"
+            sides = [f"(SELECT * FROM {table}{some}) {table}of" for table in ("records_", "witness_")]
+            tables.append(f"placed{part}_")
+            session.run(
+                f"CREATE OR REPLACE TEMP TABLE {tables[-1]} AS SELECT {keys}, n FROM "
+                f"{sides[0]} JOIN {sides[1]} USING ({self._record_words})"
+            )
+        return tables
 
     # What claims and the order of rows are about
 
@@ -422,8 +317,3 @@ class TruthInEngine:
         shown = ", ".join(f"{text} AS t{at}" for at, text in enumerate(relation.columns.values()))
         placed = f"(SELECT {shown}, place_ AS place FROM {relation.placed}) placed"
         return self._numbered(Relation(placed, relation.names, names), what, "place")
-
-
-def named_numbers(numbers: Sequence[NumberSql], name: str) -> str:
-    """Some numbers, called name0, name1, …"""
-    return ", ".join(f"{each.number} AS {name}{j}" for j, each in enumerate(numbers))

@@ -18,8 +18,8 @@ from incrowd.schema import MISSING, Column, Kind, Shape
 from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import require
+from incrowd.verifier.in_engine.ranked_columns import ClassWitness, NumberSql, QuasiColumn, RankedColumn
 from incrowd.verifier.in_engine.relations import BITS_A_WORD, DistinctTexts, Relation, SqlSession, text_sql
-from incrowd.verifier.in_engine.truth import ClassWitness, NumberSql, QuasiColumn, RankedColumn
 from incrowd.verifier.tables import NO_CELL
 
 MANY = 100_000  # values of a column: with fewer, reading them one by one costs little
