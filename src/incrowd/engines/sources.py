@@ -77,8 +77,8 @@ def as_texts(session: Session, table: TextTable, files: TableFiles, wanted: Sequ
 def frequencies(session: Session, table: TextTable, column: str, most: int, source: str) -> Frequencies:
     """The distinct texts of a column with their counts, if they are at most so many."""
     found = session.arrays(
-        f"SELECT {table.text(column)} AS t, count(*) AS n FROM {table.joined([column])} "
-        f"GROUP BY 1 LIMIT {most + 1}"
+        f"SELECT CAST(x AS VARCHAR) AS t, n FROM (SELECT {table.compared(column)} AS x, count(*) AS n "
+        f"FROM {table.joined([column])} GROUP BY 1 LIMIT {most + 1}) counted"
     )
     if found["n"].size > most:
         raise TableError(

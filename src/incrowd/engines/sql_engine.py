@@ -37,6 +37,7 @@ from incrowd.engines.base import (
     Zone,
     ZonesOf,
 )
+from incrowd.engines.lookups import Coded, write_codes
 from incrowd.engines.resources import Resources
 from incrowd.engines.session import DuckSession, Session, parquet_sql, remove
 from incrowd.engines.sources import BYTES_A_TEXT, FAR_TOO_MANY, frequencies, opened
@@ -140,36 +141,26 @@ class SqlEngine(ABC):
     def encode(self, quasi: Sequence[Lookup], values: Sequence[Lookup], private: Sequence[str]) -> None:
         self._fields = fields_of([lookup.bits for lookup in quasi])
         self._values, self.private = len(values), tuple(private)
-        joins = ""
-        for place, lookup in enumerate((*quasi, *values)):
-            joins += self._join(f"l{place}", lookup)
         words = [
             " | ".join(
-                f"(l{j}.code::BIGINT << {field.shift})"
+                f"({{{j}}}::BIGINT << {field.shift})"
                 for j, field in enumerate(self._fields)
                 if field.word == word
             )
             for word in range(self._fields[-1].word + 1)
         ]
-        cells = [f"{word} AS k{place}" for place, word in enumerate(words)]
-        cells += [f"l{len(quasi) + place}.code AS s{place}" for place in range(len(values))]
-        cells += [f"{self.table.text(name)} AS p{place}" for place, name in enumerate(private)]
-        cells += [self.row_number] if self.row_number else []
-        named = [lookup.name for lookup in (*quasi, *values)]
-        relation = self.table.joined(dict.fromkeys([*named, *private]))
-        self.session.save(f"SELECT {', '.join(cells)} FROM {relation}{joins}", self.folder / "coded.parquet")
-        for place in range(len(quasi) + len(values)):  # they may be as large as all distinct texts
-            self.session.run(f"DROP TABLE l{place}")
-        self._check(self.session.number(f"SELECT count(*) FROM {self.coded}"), "coding the rows")
-
-    def _join(self, table: str, lookup: Lookup) -> str:
-        texts = np.empty(len(lookup.texts), object)
-        texts[:] = lookup.texts
-        self.session.load(
-            table, {"text": texts, "code": lookup.codes}, {"text": "VARCHAR", "code": "INTEGER"}
+        shown = [f"{word} AS k{place}" for place, word in enumerate(words)]
+        shown += [f"{{{len(quasi) + place}}} AS s{place}" for place in range(len(values))]
+        kept = [f"{self.table.text(name)} AS p{place}" for place, name in enumerate(private)]
+        kept += [self.row_number] if self.row_number else []
+        write_codes(
+            self.session,
+            self.table,
+            (*quasi, *values),
+            Coded(tuple(shown), tuple(kept), tuple(private)),
+            self.folder / "coded.parquet",
         )
-        same = "IS NOT DISTINCT FROM" if None in lookup.texts else "="
-        return f" JOIN {table} ON {table}.text {same} {self.table.text(lookup.name)}"
+        self._check(self.session.number(f"SELECT count(*) FROM {self.coded}"), "coding the rows")
 
     def distinct(self, limit: int) -> Tuples | TooMany:
         keys = [*self._words, *(f"s{place}" for place in range(self._values))]

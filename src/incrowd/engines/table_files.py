@@ -16,6 +16,7 @@ from incrowd.tables.checked_files import open_regular
 from incrowd.tables.files import parquet_files
 
 PARQUET = ".parquet"
+WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")  # within a BIGINT
 DATABASES = (".sqlite", ".sqlite3", ".db", ".duckdb")
 
 
@@ -130,6 +131,14 @@ class TextTable:
         if name in self.looked_up:
             return f"{self.looked_up[name]}.text"
         return f"c{place}" if self.types[place] == "VARCHAR" else f"CAST(c{place} AS VARCHAR)"
+
+    def is_whole(self, name: str) -> bool:
+        """Does a column hold whole numbers? Then equal numbers are equal texts, and are compared quicker."""
+        return self.types[self.names.index(name)] in WHOLE
+
+    def compared(self, name: str) -> str:
+        """What cells of a column are compared by, as SQL: numbers where it has these, else texts."""
+        return f"c{self.names.index(name)}" if self.is_whole(name) else self.text(name)
 
     def joined(self, names: Iterable[str]) -> str:
         """The relation with the tables that these columns need."""
