@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from campaigns.campaign import Campaign, Fault
-from support.engine_tables import CHOICES, KINDS, SAID, VALUES, classes_of_draft
+from support.engine_tables import CHOICES, KINDS, SAID, VALUES, draft_and_classes
 from support.spark_sessions import WHY_NOT, one_spark
 
 from incrowd import tables
@@ -37,7 +37,6 @@ from incrowd.publishing.large import (
     request_for_engine,
     table_files,
 )
-from incrowd.publishing.large_stages import drafted
 from incrowd.publishing.pipeline import Form
 from incrowd.release.data_files import data_files
 
@@ -157,7 +156,7 @@ class EngineTrip:
         work = self.folder / "work"
         work.mkdir(mode=0o700)
         with engine_of(inputs_of(self.policy, files, joined), work, (), self.resources) as engine:
-            return classes_of_draft(drafted(engine, request, self.resources, unwatched, joined))
+            return draft_and_classes(engine, request, self.resources, unwatched, joined)[1]
 
     def verified(self) -> None:
         private, public, second = self.places

@@ -22,7 +22,7 @@ from engines.test_ordered import POLICY as ORDERED_POLICY
 from engines.test_same_classes import PEOPLE, POLICY
 from hypothesis import HealthCheck, given, settings
 from publishing.test_join import asked, tables_of
-from support.engine_tables import _source, classes_of_draft, engine_tables, in_memory
+from support.engine_tables import _source, draft_and_classes, engine_tables, in_memory
 from support.joined_tables import JoinCase, join_cases
 from support.night import NIGHT
 from support.spark_sessions import SMALL, by_night, needs_spark, sql_session
@@ -41,7 +41,6 @@ from incrowd.policy import Policy
 from incrowd.publishing import large_stages
 from incrowd.publishing.large import published_names, request_for_engine
 from incrowd.publishing.large_spark import FrameRelease
-from incrowd.publishing.large_stages import drafted
 from incrowd.schema import Source
 
 pytestmark = needs_spark
@@ -57,7 +56,7 @@ def classes_by_spark(table: Table, policy: Policy, folder: Path, tuples: int | N
         TemporaryDirectory(dir=folder) as work,
         spark_engine(Inputs(files, wanted), Path(work), (), resources) as engine,
     ):
-        return classes_of_draft(drafted(engine, request_for_engine(policy), resources, unwatched))
+        return draft_and_classes(engine, request_for_engine(policy), resources, unwatched)[1]
 
 
 def wanted_classes(table: Table, policy: Policy) -> Rows:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 from hypothesis import strategies as st
 
@@ -21,7 +22,8 @@ from incrowd.flow import Table
 from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import LargeRelease, publish_large, published_names, request_for_engine
-from incrowd.publishing.large_draft import LargeDraft
+from incrowd.publishing.large_classes import WeighedRegions
+from incrowd.publishing.large_draft import ClassFacts, LargeDraft
 from incrowd.publishing.large_stages import drafted
 from incrowd.publishing.pipeline import Form
 from incrowd.publishing.render import cell_texts
@@ -103,16 +105,28 @@ def classes_by_engine(table: Table, policy: Policy, folder: Path, tuples: int | 
     files, resources = TableFiles.of(_source(table, folder, "parquet")), Resources(512_000_000, 1, tuples)
     with TemporaryDirectory(dir=folder) as work, duck_session(Path(work), resources, files.files) as session:
         engine = DuckEngine(session, session, files, Path(work), resources, published_names(policy))
-        made = drafted(engine, request_for_engine(policy), resources, unwatched)
-    return classes_of_draft(made)
+        return draft_and_classes(engine, request_for_engine(policy), resources, unwatched)[1]
 
 
-def classes_of_draft(made: LargeDraft) -> Rows:
-    """The cells of each class of a draft, and how many rows it has."""
-    pairs = zip(made.data.attributes, made.regions.cells, strict=True)
+def draft_and_classes(*given: Any) -> tuple[LargeDraft, Rows]:
+    """What `drafted` makes of these, with the cells of each class and how many rows it has.
+
+    A draft does not keep the regions of its classes: they are taken where it looks at them.
+    """
+    met: list[WeighedRegions] = []
+    look = ClassFacts.of
+
+    def looked(regions: WeighedRegions, *more: Any, **words: Any) -> ClassFacts:
+        met.append(regions)
+        return look(regions, *more, **words)
+
+    with mock.patch.object(ClassFacts, "of", looked):
+        made = drafted(*given)
+    (regions,) = met
+    pairs = zip(made.data.attributes, regions.cells, strict=True)
     texts = [cell_texts(*pair) for pair in pairs]
-    cells = ([texts[j][code] for j, code in enumerate(row)] for row in made.regions.cell.tolist())
-    return Counter(dict(zip(map(tuple, cells), made.regions.counts.tolist(), strict=True)))
+    cells = ([texts[j][code] for j, code in enumerate(row)] for row in regions.cell.tolist())
+    return made, Counter(dict(zip(map(tuple, cells), regions.counts.tolist(), strict=True)))
 
 
 def by_engine(

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import strategies as st
-from support.engine_tables import KINDS, SAID, Rows, classes_of_draft, texts_of
+from support.engine_tables import KINDS, SAID, Rows, draft_and_classes, texts_of
 
 from incrowd import tables
 from incrowd.commands.publish import publish
@@ -19,7 +19,6 @@ from incrowd.long_work import unwatched
 from incrowd.policy import Policy
 from incrowd.publishing.large import engine_of, inputs_of, joined_files, request_for_engine, table_files
 from incrowd.publishing.large_draft import LargeDraft
-from incrowd.publishing.large_stages import drafted
 
 ODD_IDS = (
     "007",
@@ -103,8 +102,10 @@ def join_cases(draw: st.DrawFn) -> JoinCase:
     return JoinCase(Table.of(private), Table.of(public), second, policy)
 
 
-def draft_of(case: JoinCase, folder: Path, tuples: int | None = None, engine: str = "duckdb") -> LargeDraft:
-    """The classes as an engine makes them; nothing is written."""
+def draft_of(
+    case: JoinCase, folder: Path, tuples: int | None = None, engine: str = "duckdb"
+) -> tuple[LargeDraft, Rows]:
+    """A draft over an engine, and its classes; nothing is written."""
     private, public, second = case.written(folder)
     policy, resources = case.policy, Resources(1_000_000_000, 2, tuples, engine)
     request = request_for_engine(policy)
@@ -115,7 +116,7 @@ def draft_of(case: JoinCase, folder: Path, tuples: int | None = None, engine: st
         TemporaryDirectory(dir=folder) as work,
         engine_of(inputs_of(policy, files, joined), Path(work), (), resources) as opened,
     ):
-        return drafted(opened, request, resources, unwatched, joined)
+        return draft_and_classes(opened, request, resources, unwatched, joined)
 
 
 def outcome(make: Any) -> tuple[str, Any]:
@@ -134,6 +135,6 @@ def by_memory(case: JoinCase) -> tuple[Rows, Any, Any]:
 
 def by_draft(case: JoinCase, folder: Path, tuples: int | None = None, engine: str = "duckdb") -> Any:
     """The same of a draft over an engine."""
-    made = draft_of(case, folder, tuples, engine)
+    made, classes = draft_of(case, folder, tuples, engine)
     assert made.disclosure is not None
-    return classes_of_draft(made), made.disclosure.to_dict(), made.loss
+    return classes, made.disclosure.to_dict(), made.loss

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,7 +101,7 @@ class CohortClasses:
         return Microdata(self.data.codes, self.data.attributes)
 
 
-def lost_by_classes(data: Microdata, labels: Codes) -> Floats:
+def lost_by_classes(data: Microdata, labels: NDArray[np.integer[Any]]) -> Floats:
     """The shares of their domains that the cells of each class cover, added up (g,): GCP times columns."""
     regions = generalize(data, Partition(labels.astype(np.int32)))
     shown = published_from_regions(regions, data.attributes)

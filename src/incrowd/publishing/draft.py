@@ -190,7 +190,7 @@ class Draft:
     @cached_property
     def hierarchies(self) -> Table | None:
         """Which label lies under which, where columns have hierarchies."""
-        given = (self.schema, self.data.attributes, self.regions, self.totals)
+        given = (self.schema, self.data.attributes, self.regions.cells, self.totals)
         return hierarchies(*given) if self.schema.trees else None
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.cells import read_cell, unescaped
-from incrowd.flow import Attribute, Regions, Table
+from incrowd.flow import Attribute, Cells, Table
 from incrowd.hierarchy import Hierarchy
 from incrowd.measures.totals import FILE as TOTALS_FILE
 from incrowd.measures.totals import TOTALS
@@ -20,13 +20,13 @@ Line = tuple[str, str, str, str]
 
 
 def hierarchies(
-    schema: Schema, attributes: Iterable[Attribute], regions: Regions, totals: Table | None
+    schema: Schema, attributes: Iterable[Attribute], columns: Iterable[Cells | None], totals: Table | None
 ) -> Table:
-    """Labels that cells and totals name and those above them, of public hierarchies all."""
+    """Labels that cells of columns and totals name and those above them, of public hierarchies all."""
     public, lines = _public(schema), list[Line]()
-    for attribute, cells in zip(attributes, regions.cells, strict=True):
+    for attribute, cells in zip(attributes, columns, strict=True):
         tree = attribute.tree
-        if tree is None or cells.node is None:
+        if tree is None or cells is None or cells.node is None:
             continue
         if attribute.name in public:
             nodes = np.arange(len(tree.labels))

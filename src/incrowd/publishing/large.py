@@ -131,9 +131,12 @@ def publish_large(
         with engine_of(inputs, work, (staged,), resources) as engine:
             sources = (engine.files, *inputs.beside)
             before = [each.fingerprint() for each in sources]
-            made = drafted(engine, request, resources, watch, joined)
             release = written(
-                engine, made, Written(staged, destination, form), watch, partial(_verdict, engine, made)
+                engine,
+                drafted(engine, request, resources, watch, joined),
+                Written(staged, destination, form),
+                watch,
+                partial(_verdict, engine),
             )
             for each, said in zip(sources, before, strict=True):
                 if each.fingerprint() != said:
@@ -192,21 +195,27 @@ def written(
     made: LargeDraft,
     where: Written,
     watch: Watch,
-    verdict_on: Callable[[Path, Progress], Verdict],
+    verdict_on: Callable[[LargeDraft, Path, Progress], Verdict],
 ) -> LargeRelease:
-    """Shuffle, write into the stage, and verify what lies there."""
+    """Shuffle, write into the stage, and verify what lies there.
+
+    What classes publish is forgotten once it is written, if nobody else holds the draft.
+    """
     watch("write")
     engine.shuffle()
     sensitive = made.schema.having(Role.SENSITIVE)
     if made.single is None:
         made = replace(made, single={column.name: engine.single_valued(column.name) for column in sensitive})
     release, audit = where.staged / "release", where.staged / "audit"
+    if made.classes is None:
+        raise ValueError("what classes publish was forgotten")
     files = engine.publish(made.classes, made.columns, release, where.form.format)
     engine.witness(made.classes, audit)
+    made = replace(made, classes=None)
     engine.forget()
     said = _write_beside(made, release, files)
     write_json(audit / SCHEMA, schema_as_dict(made.schema))
-    verdict = verdict_on(where.staged, watch("verify"))
+    verdict = verdict_on(made, where.staged, watch("verify"))
     watch("measure")
     made_of = cast(Any, made)
     return LargeRelease(verdict, made_of, said, where.destination, blocks=made.blocks, engine=engine.name)

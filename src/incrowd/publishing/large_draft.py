@@ -18,7 +18,7 @@ from incrowd.engines.base import (
     SampledRows,
 )
 from incrowd.errors import TableError
-from incrowd.flow import Microdata, Table
+from incrowd.flow import Cells, Microdata, Table
 from incrowd.measures import (
     OriginalAndRelease,
     TwoWayError,
@@ -54,6 +54,52 @@ Ints = NDArray[np.int64]
 NOT_MEASURED = "not computed for tables that do not fit into memory"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnRows:
+    """Some rows of a release with the regions of their classes."""
+
+    rows: SampledRows
+    regions: WeighedRegions
+    of: Ints
+
+    @classmethod
+    def of_classes(cls, regions: WeighedRegions, rows: SampledRows) -> DrawnRows:
+        return cls(rows, *regions.only(regions.of_class[rows.classes]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassFacts:
+    """What the cells and sizes of all classes say. They themselves may be millions, and are not kept."""
+
+    rows: int
+    loss: Mapping[str, Any]  # by every measure of information loss that cells and counts give
+    domains: Mapping[str, Any]  # that the cells name
+    says_nothing: Mapping[str, float]  # the share of rows in which a quasi-identifier stands for everything
+    labelled: tuple[Cells | None, ...]  # the cells of columns with a hierarchy
+    drawn: DrawnRows | None = None  # rows on which it is seen what the release is worth
+
+    @classmethod
+    def of(
+        cls,
+        regions: WeighedRegions,
+        data: CountedMicrodata,
+        k: int,
+        sample: SampledRows | None = None,
+        private: Ints | None = None,
+    ) -> ClassFacts:
+        """With people of a public table, too, the loss is that of the `private` ones in each region."""
+        lossy = regions if private is None else replace(regions, counts=private)
+        pairs = zip(data.attributes, regions.cells, strict=True)
+        return cls(
+            int(regions.counts.sum()),
+            dict(measured(lossy, data, k)),
+            domains_of(data.attributes, regions),
+            silent_shares(data, regions),
+            tuple(None if attribute.tree is None else cells for attribute, cells in pairs),
+            None if sample is None else DrawnRows.of_classes(regions, sample),
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class LargeDraft:
     """A release that has not been verified, whose rows are in an engine."""
@@ -64,36 +110,32 @@ class LargeDraft:
     data: CountedMicrodata
     counts: tuple[Ints, ...]  # of each code of each quasi-identifier
     lone: Mapping[str, int]
-    regions: WeighedRegions
-    classes: ClassCells
+    seen: ClassFacts
+    classes: ClassCells | None  # None as soon as they are written
     blocks: int = 0  # into which the rows were cut by the engine; 0 if all distinct records fitted
     single: Mapping[str, int] | None = None  # rows in classes with a single sensitive value
     disclosure: RingDisclosure | PresenceDisclosure | None = None  # beyond the promise
-    sample: SampledRows | None = None  # on which it is seen what the release is worth
     stand_ins: StandInRows | None = None  # of a public table
     series: Mapping[str, Any] | None = None  # what the manifest says of a series
 
     @property
     def rows(self) -> int:
-        return int(self.regions.counts.sum())
+        return self.seen.rows
 
     @property
     def saved(self) -> None:
         """Nobody is left out."""
         return None
 
-    @cached_property
+    @property
     def loss(self) -> dict[str, Any]:
         """Every measure of information loss that cells and counts give; of private people alone."""
-        regions = self.regions
-        if self.stand_ins is not None:
-            regions = replace(regions, counts=self.stand_ins.private)
-        return dict(measured(regions, self.data, self.request.policy.k))
+        return dict(self.seen.loss)
 
     @cached_property
     def two_way(self) -> TwoWayError:
         """How far two-column tables are off, seen on rows that were drawn."""
-        drawn = self.sample
+        drawn = self.seen.drawn
         if self.stand_ins is not None:
             try:
                 joined_weights(Table((), ()), None)
@@ -102,14 +144,13 @@ class LargeDraft:
         if drawn is None:
             return TwoWayError(why_not=NOT_MEASURED)
         attributes = self.data.attributes
-        private = Table.of(drawn.private)
-        regions, of = self.regions.only(self.regions.of_class[drawn.classes])  # there may be millions
-        shown = published_from_regions(regions, attributes, of)
+        private = Table.of(drawn.rows.private)
+        shown = published_from_regions(drawn.regions, attributes, drawn.of)
         totals = one_way_totals(self.totals, attributes)
-        people = Microdata(drawn.codes, attributes)
+        people = Microdata(drawn.rows.codes, attributes)
         given = OriginalAndRelease(private, self.schema, people, shown, private, totals=totals)
         found = measure_two_way(given)
-        return found if len(drawn) == self.rows else replace(found, sampled=len(drawn))
+        return found if len(drawn.rows) == self.rows else replace(found, sampled=len(drawn.rows))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -138,10 +179,9 @@ class LargeDraft:
     @cached_property
     def manifest(self) -> dict[str, Any]:
         """What the release says about itself, without the files that are still to be written."""
-        domains = domains_of(self.data.attributes, self.regions)
         nothing, policy = Table((), ()), self.request.policy
         shown = self._published_schema
-        found = manifest(shown, nothing, domains, self.claims, self.request.method, policy.accept)
+        found = manifest(shown, nothing, self.seen.domains, self.claims, self.request.method, policy.accept)
         found["rows"]["published"] = self.rows
         if self.stand_ins is not None:
             found["public"] = dict(self.stand_ins.people.provenance)
@@ -155,12 +195,12 @@ class LargeDraft:
         """The labels of hierarchies that go with the release; None without any."""
         if not self.schema.trees:
             return None
-        return hierarchies(self.schema, self.data.attributes, self.regions, self.totals)
+        return hierarchies(self.schema, self.data.attributes, self.seen.labelled, self.totals)
 
-    @cached_property
+    @property
     def says_nothing(self) -> dict[str, float]:
         """The share of rows in which each quasi-identifier stands for everything."""
-        return silent_shares(self.data, self.regions)
+        return dict(self.seen.says_nothing)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

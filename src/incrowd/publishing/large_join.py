@@ -298,11 +298,10 @@ class LargePresenceDisclosure(PresenceDisclosure):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StandInRows:
-    """What a draft knows of two tables: how they were joined, how many people of each region are private."""
+    """What a draft knows of two tables: how they were joined, and what classes say of who is private."""
 
     people: JoinedPeople
     tables: JoinedTables
-    private: Ints
     presence: LargePresence
 
     def disclosure(self) -> LargePresenceDisclosure:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -105,9 +104,7 @@ def publish_large_next(
             before = engine.files.fingerprint()
             making = _Making(engine, policy, request, resources, watch, chain, staged)
             made = making.drafted(continued.erase)
-            release = written(
-                making.rows, made, Written(staged, destination, form), watch, partial(making.verdict, made)
-            )
+            release = written(making.rows, made, Written(staged, destination, form), watch, making.verdict)
             if engine.files.fingerprint() != before:
                 raise TableError(
                     f"{engine.files.name} changed while the release was made; nothing was published"

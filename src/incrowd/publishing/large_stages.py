@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Protocol, cast
 
 import numpy as np
@@ -44,7 +43,7 @@ from incrowd.policy.columns import check_lone_values
 from incrowd.policy.exposures import CERTAIN_PRESENCE
 from incrowd.publishing.draft import NOBODY_ELSE
 from incrowd.publishing.large_classes import ClassCollector
-from incrowd.publishing.large_draft import LargeDraft
+from incrowd.publishing.large_draft import ClassFacts, LargeDraft
 from incrowd.publishing.large_join import (
     OF_PEOPLE,
     JoinedClasses,
@@ -116,15 +115,19 @@ def drafted(
     )
     watch("generalize")
     rings = made if isinstance(recipe, Ring) else None
-    draft = partial(LargeDraft, request, table, schema, data, counts)
-    return draft(
+    seen = ClassFacts.of(found.regions(), data, request.policy.k, engine.sample(SAMPLE))
+    return LargeDraft(
+        request,
+        table,
+        schema,
+        data,
+        counts,
         lone=lone,
-        regions=found.regions(),
+        seen=seen,
         classes=found.cells(),
         blocks=blocks,
         single=None if rings is None else rings.single,
         disclosure=None if rings is None else rings.disclosure(request.algorithm.k),
-        sample=engine.sample(SAMPLE),
     )
 
 
@@ -151,6 +154,7 @@ def drafted_labelled(
         classes[labels] = collected.take(generalize(Microdata(codes, coded.attributes), Partition(dense)))
         blocks += 1
     engine.assign_labels(classes)
+    seen = ClassFacts.of(collected.regions(), data, request.policy.k, engine.sample(SAMPLE))
     return LargeDraft(
         request,
         table,
@@ -158,10 +162,9 @@ def drafted_labelled(
         data,
         counts,
         lone=lone,
-        regions=collected.regions(),
+        seen=seen,
         classes=collected.cells(),
         blocks=blocks if blocks > 1 else 0,
-        sample=engine.sample(SAMPLE),
     )
 
 
@@ -198,11 +201,15 @@ def _drafted_join(
     if int(regions.counts.sum()) == own:
         CERTAIN_PRESENCE.refuse(request.policy.accept, NOBODY_ELSE)
     presence = classes.presence(regions, coded.attributes)
-    joined = StandInRows(people, tables, classes.private(regions), presence)
-    draft = partial(LargeDraft, request, table, schema, data, counts)
-    return draft(
+    joined = StandInRows(people, tables, presence)
+    return LargeDraft(
+        request,
+        table,
+        schema,
+        data,
+        counts,
         lone={},
-        regions=regions,
+        seen=ClassFacts.of(regions, data, request.policy.k, private=classes.private(regions)),
         classes=classes.classes.cells(),
         blocks=blocks,
         single={},
