@@ -217,6 +217,20 @@ def test_a_ledger_that_is_lost_or_changed_is_refused(tmp_path: Path) -> None:
         after_first(tmp_path, policy())
 
 
+@pytest.mark.parametrize("changed", ["m0", "m1"])
+def test_ledgers_that_do_not_belong_together_are_refused(changed: str, tmp_path: Path) -> None:
+    """One digit of the key, which no digest but that of the next ledger covers."""
+    months(tmp_path, [FIRST, FIRST], policy())
+    head = audit_folder(tmp_path / changed) / LEDGER
+    key = json.loads(head.read_text())["key"]
+    head.write_text(head.read_text().replace(key, ("1" if key[0] == "0" else "0") + key[1:]))
+    with pytest.raises(Refused, match="m0 and m1 do not belong together"):
+        series(tmp_path / "m1")
+    with pytest.raises(Refused, match="m0 and m1 do not belong together"):
+        publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m1")
+    assert not (tmp_path / "m2").exists()
+
+
 def test_a_release_has_one_successor(tmp_path: Path) -> None:
     months(tmp_path, [FIRST, FIRST], policy())
     with pytest.raises(Refused, match="after m0 came m1 already; go on after m1"):

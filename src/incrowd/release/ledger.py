@@ -330,7 +330,20 @@ class KeptLedger:
             found.insert(0, KeptLedger.open(path))
             if found[0].head.number != found[1].head.number - 1:
                 raise Refused(f"{path.name} is not the release before {found[1].release.name}")
+            found[1].check_follows(found[0])
         return found
+
+    def check_follows(self, before: KeptLedger) -> None:
+        """Refuse a ledger before this one that is not the one that it came after."""
+        head, other = self.head, before.head
+        same = dict(head.parent or {}) == before.as_parent
+        same &= (head.series, head.key, head.k, head.l) == (other.series, other.key, other.k, other.l)
+        if not same:
+            raise Refused(
+                f"the ledgers of {before.release.name} and {self.release.name} do not belong together: one "
+                "of them was changed, or is of another series; the series cannot go on without the ledgers "
+                "as they were written"
+            )
 
 
 def write_texts(path: Path, names: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
