@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.commands import incrowd
+from support.large_series import ENGINE, written
 from support.night import NIGHT
 from support.series_tables import checked, crowd, months, policy, table
 from twins import series as twin
@@ -25,6 +26,7 @@ from incrowd.errors import IncrowdError, InputError, PolicyError, Refused
 from incrowd.release import stage
 from incrowd.release.ledger import KeptLedger
 from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
+from incrowd.verifier.chain import LedgerChain
 
 FIRST = crowd()
 ILLS = "abcd"
@@ -241,6 +243,31 @@ def test_a_release_has_one_successor(tmp_path: Path) -> None:
         publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m0")
     with pytest.raises(InputError, match="not replaced"):
         publish(table(FIRST), {**policy(), "series": None}, tmp_path / "m0", replace=True)
+    with pytest.raises(InputError, match=r"m0 exists; name a new folder$"):
+        publish(table(FIRST), policy(), tmp_path / "m0")
+    with pytest.raises(InputError, match=r"m0 exists; name a new folder$"):
+        publish(table(FIRST), policy(), tmp_path / "m0", after=tmp_path / "m0")
+
+
+@pytest.mark.parametrize("engine", [{}, ENGINE], ids=["memory", "duckdb"])
+def test_of_two_runs_at_once_the_later_one_is_told_why(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another release comes before the verifier looks, or after that."""
+    source = str(written(tmp_path / "t.csv", FIRST))
+    publish(source, policy(), tmp_path / "m0", **engine)
+    real, seen = LedgerChain.check, []
+
+    def overtaken(self: LedgerChain) -> Any:
+        seen.append(1)
+        if len(seen) == 1:
+            publish(source, policy(), tmp_path / "m1", after=tmp_path / "m0", **engine)
+        return real(self)
+
+    monkeypatch.setattr(LedgerChain, "check", overtaken)
+    with pytest.raises(Refused, match="after m0 came m1 already; go on after m1"):
+        publish(source, policy(), tmp_path / "late", after=tmp_path / "m0", **engine)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m0", "m0.audit", "m1", "m1.audit", "t.csv"]
 
 
 def test_a_series_stays_in_its_folder(tmp_path: Path) -> None:

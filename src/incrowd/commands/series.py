@@ -15,7 +15,8 @@ from incrowd.cohorts import NONE, Now, SeriesTerms
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.publishing.cohort_classes import CohortClasses
-from incrowd.publishing.series import ids_to_erase, next_state, people_to_erase
+from incrowd.publishing.series import next_state, people_to_erase
+from incrowd.publishing.series_ids import ids_to_erase
 from incrowd.release.audit import AUDIT
 from incrowd.release.ledger import SERIES, KeptLedger, Ledger
 from incrowd.reports.chart import Chart, ChartLine

@@ -7,6 +7,7 @@ table names them by these.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,9 +45,15 @@ from incrowd.publishing.series import (
     check_columns,
     check_continued,
     check_gaps,
-    check_known,
     check_names,
     entity_of,
+)
+from incrowd.publishing.series_ids import (
+    MOST_ASKED,
+    all_spellings,
+    check_known,
+    check_somebody_known,
+    check_written_alike,
     ids_to_erase,
 )
 from incrowd.release.audit import AUDIT, POLICY, kept_of_policy
@@ -95,7 +102,7 @@ def publish_large_next(
     request = request_for_engine(effective_policy(policy), form)
     inputs = series_inputs(source, policy)
     chain = [] if parent is None else parent.chain()
-    with stage(destination) as staged:
+    with nullcontext() if parent is None else parent.gone_on_after(), stage(destination) as staged:
         work = staged / WORK
         work.mkdir(mode=0o700)
         check_room(staged, 2 * room_needed(inputs.table))
@@ -191,6 +198,11 @@ class _Making:
             self.engine.local, self.engine.folder, self.engine.table, self.entity, self.head.number, before
         )
         people.identify(self.head.halves, frozenset({"", *self.policy.missing}))
+        if before is not None:
+            check_somebody_known(people.known_here(), people.known, self.entity)
+            others = all_spellings(people.new_ids(MOST_ASKED))
+            check_written_alike(people.away(self.head.halves(others)) if others else 0, self.entity)
+        people.forget_ids()
         if ids:
             check_known(people.erase(self.head.halves(sorted(ids))), len(ids))
         return people

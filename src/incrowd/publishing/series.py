@@ -6,7 +6,6 @@ the last release showed them. From there on a release of a series is made like a
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +26,14 @@ from incrowd.policy.policy import effective_policy
 from incrowd.publishing.cohort_classes import CohortClasses
 from incrowd.publishing.draft import Draft, draft
 from incrowd.publishing.request import requested, series_terms
+from incrowd.publishing.series_ids import (
+    MOST_ASKED,
+    all_spellings,
+    check_known,
+    check_somebody_known,
+    check_written_alike,
+    ids_to_erase,
+)
 from incrowd.release.data_files import data_files, read_rows
 from incrowd.release.ledger import Head, KeptLedger, Ledger
 from incrowd.schema import Role, Schema
@@ -126,6 +133,8 @@ def series_draft(
     name = entity_of(table.names, policy)
     today = _with_digests(table, name, policy, head)
     people = _People(today.column(name), before, head.digest, ids_to_erase(continued.erase, name))
+    if before is not None:
+        _check_ids(table, today, name, before)
     both = today if before is None else stacked(today, before.effective)
     schema = effective.schema(both)
     if parent is not None:
@@ -199,15 +208,6 @@ def people_to_erase(
     return np.array([number[person] for person in sorted(gone)], np.int64)
 
 
-def check_known(strange: int, ids: int) -> None:
-    """Refuse ids to erase that nobody has."""
-    if strange:
-        raise InputError(
-            f"{strange} of {ids} ids to erase are neither in the table nor in any release of the "
-            "series; ids are compared text for text"
-        )
-
-
 def entity_of(names: Sequence[str], policy: Policy) -> str:
     """The column of ids, as a table calls it."""
     wanted = same_name(policy.entity or "")
@@ -250,6 +250,16 @@ def check_gaps(name: str, texts: Sequence[str | None], role: Role, policy: Polic
     """Refuse NULL that a ledger could not tell from a text."""
     if None in texts and "" not in policy.missing and role is not Role.KEEP:
         raise TableError(f"{name} has NULL, which a ledger keeps as an empty text; name it under missing")
+
+
+def _check_ids(table: Table, today: Table, entity: str, before: Ledger) -> None:
+    """Refuse a table that writes ids in another way than those before it."""
+    here = dict(zip(today.column(entity).rows(), table.column(entity).rows(), strict=True))
+    known = set(before.people)
+    check_somebody_known(len(known & here.keys()), len(known), entity)
+    new = [str(here[digest]) for digest in sorted(here.keys() - known, key=str)[:MOST_ASKED]]
+    meant = {before.head.digest(text) for text in all_spellings(new)}
+    check_written_alike(len(meant & (known - here.keys())), entity)
 
 
 def _merged(codes: Codes, texts: tuple[str, ...]) -> TextColumn:
@@ -310,18 +320,3 @@ def _values(
 
 def _text(texts: tuple[str, ...], code: int) -> str:
     return texts[code] if code < len(texts) else ""
-
-
-def ids_to_erase(erase: object, entity: str) -> frozenset[str]:
-    """The ids to erase: those of the entity's column, or of the only one."""
-    if erase is None:
-        return frozenset()
-    if isinstance(erase, list | tuple | set | frozenset):
-        return frozenset(map(str, erase))
-    table = tables.read(os.fspath(erase) if isinstance(erase, os.PathLike) else erase)
-    named = [name for name in table.names if same_name(name) == same_name(entity)]
-    if not named and len(table.names) != 1:
-        raise InputError(f"the ids to erase need a column {entity}, or one column alone")
-    column = table.column(named[0] if named else table.names[0])
-    met = np.unique(column.codes).tolist()
-    return frozenset(str(text) for code in met if (text := column.texts[code]))
