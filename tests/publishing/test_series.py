@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import random
@@ -15,14 +16,14 @@ import pytest
 from support.commands import incrowd
 from support.large_series import ENGINE, written
 from support.night import NIGHT
-from support.series_tables import checked, crowd, months, policy, table
+from support.series_tables import checked, crowd, failed, months, policy, rehash, table
 from twins import series as twin
 
 from incrowd.algorithms.base import all_methods
 from incrowd.commands.measure import measure
 from incrowd.commands.publish import publish
 from incrowd.commands.series import series
-from incrowd.errors import IncrowdError, InputError, PolicyError, Refused
+from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, Refused
 from incrowd.release import stage
 from incrowd.release.ledger import KeptLedger
 from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
@@ -217,6 +218,17 @@ def test_a_ledger_that_is_lost_or_changed_is_refused(tmp_path: Path) -> None:
     (audit_folder(tmp_path / "m0") / LEDGER).rename(tmp_path / "kept")
     with pytest.raises(Refused, match="is lost"):
         after_first(tmp_path, policy())
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"format": "x"}, {"series": "0"}, {"number": 1}])
+def test_a_head_of_another_version_or_series_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    months(tmp_path, [FIRST], policy())
+    rehash(tmp_path / "m0", **change)
+    for refused in (lambda: series(tmp_path / "m0"), lambda: after_first(tmp_path, policy())):
+        with pytest.raises(Refused, match="ledger of m0 was changed"):
+            refused()
+    with contextlib.suppress(NotVerified):
+        assert "chain" in failed(checked(tmp_path, 0, FIRST))
 
 
 @pytest.mark.parametrize("changed", ["m0", "m1"])

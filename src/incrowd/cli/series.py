@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 MEANING = (
-    "present: people in the table of the day; waiting: of them without a row yet;",
-    "withheld: had one, and have none now. lingering: rows of people who left.",
-    "oldest: the number of the release as of which the oldest rows are.",
+    "present: people in the table of the day, without the erased; waiting: of them",
+    "without a row yet; withheld: had one, and have none now; lingering: rows of",
+    "people who left; oldest: the release as of which the oldest rows are.",
 )
 
 

@@ -135,7 +135,9 @@ def series(release: str | Path, *, erase: object = None) -> SeriesStory:
     InputError, Refused
         If this is no release of a series, or its ledger is lost or was changed.
     """
-    chain = KeptLedger.open(Path(release)).chain()
+    last = KeptLedger.open(Path(release))
+    last.check_stated()
+    chain = last.chain()
     ledger = chain[-1].read()
     cost = None if erase is None else _cost(ledger, chain[-1], erase)
     told = tuple(_told(each) for each in chain)

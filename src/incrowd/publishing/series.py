@@ -101,6 +101,7 @@ def check_continued(policy: Policy, continued: Continued, destination: Path) -> 
         raise InputError(
             f"a series is kept in one folder: put {destination.name} beside {parent.release.name}"
         )
+    parent.check_stated()
     parent.check_last()
     if method(parent.method).only_in_series != method(policy.method).only_in_series:
         raise Refused(

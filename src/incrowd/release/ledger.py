@@ -40,6 +40,7 @@ COLUMNS = ("person", "atom", "cohort", "as_of", "since", "present", "erased")
 BLOCK = 64  # bytes of a block of SHA-256, to which a key is filled up
 WORTH_COMPILED = 100_000  # people from which on compiled code is worth loading
 SERIES = "series"  # the key of the manifest
+FORMAT, VERSION = "incrowd-ledger", 1
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class Head:
     def written(self, manifest: str, files: Mapping[str, str]) -> dict[str, Any]:
         parent = None if self.parent is None else dict(self.parent)
         said = {"series": self.series, "number": self.number, "key": self.key, "k": self.k, "l": self.l}
-        return {"format": "incrowd-ledger", "version": 1, **said, "manifest": manifest, "parent": parent} | {
+        return {"format": FORMAT, "version": VERSION, **said, "manifest": manifest, "parent": parent} | {
             "files": dict(files)
         }
 
@@ -201,17 +202,15 @@ class KeptLedger:
         try:
             parent = None if said["parent"] is None else {str(k): str(v) for k, v in said["parent"].items()}
             head = Head(said["series"], said["number"], said["key"], said["k"], said["l"], parent)
-            same = said["manifest"] == sha256(release / MANIFEST)
+            same = (said["format"], said["version"]) == (FORMAT, VERSION)
+            same &= said["manifest"] == sha256(release / MANIFEST)
             same &= all(sha256(audit / name) == digest for name, digest in said["files"].items())
             large = set(said["files"]) == LARGE_FILES
             same &= large or set(said["files"]) >= FILES
         except (KeyError, TypeError, ValueError, AttributeError, OSError):
             same = False
         if not same:
-            raise Refused(
-                f"the ledger of {release.name} was changed, or is not that of this release; the series "
-                "cannot go on without the ledger as it was written"
-            )
+            raise _changed(release)
         return cls(release, head, sha256(audit / LEDGER), sha256(release / MANIFEST), large)
 
     @property
@@ -232,6 +231,13 @@ class KeptLedger:
     @property
     def as_parent(self) -> dict[str, str]:
         return {"folder": self.release.name, "manifest": self.manifest, "ledger": self.digest}
+
+    def check_stated(self) -> None:
+        """Refuse a head that is of another series than its manifest, or has another number or parent."""
+        said = _json(self.release / MANIFEST)[SERIES]
+        wanted = self.head.said({})
+        if not isinstance(said, dict) or {name: said.get(name) for name in wanted} != wanted:
+            raise _changed(self.release)
 
     def check_last(self) -> None:
         """Refuse a parent that has a successor, be it one that was retracted."""
@@ -354,6 +360,13 @@ class KeptLedger:
                 "of them was changed, or is of another series; the series cannot go on without the ledgers "
                 "as they were written"
             )
+
+
+def _changed(release: Path) -> Refused:
+    return Refused(
+        f"the ledger of {release.name} was changed, or is not that of this release; the series cannot go on "
+        "without the ledger as it was written"
+    )
 
 
 def write_texts(path: Path, names: Sequence[str], lines: Iterable[Sequence[object]]) -> None:

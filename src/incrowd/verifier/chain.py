@@ -16,6 +16,7 @@ LEDGER, SUCCESSOR = "ledger.json", "successor.json"
 HEAD = {"format", "version", "series", "number", "key", "k", "l", "manifest", "parent", "files"}
 OF_SERIES = ("series-k", "series-l", "m-invariance")
 DATA = "data"  # data.csv, data.parquet, or a folder of parts
+FORMAT = ("incrowd-ledger", 1)
 SAID = ("id", "number", "parent", "waiting", "lingering", "withheld", "oldest")
 
 
@@ -36,7 +37,8 @@ class LedgerChain:
         """Nothing was changed, left out or forked, and all promise the same -> the first head."""
         heads = [json_of(audit / LEDGER) for _, audit in self.places]
         for number, (head, (folder, audit)) in enumerate(zip(heads, self.places, strict=True)):
-            require(set(head) == HEAD, "a ledger is not that of a series")
+            of_series = set(head) == HEAD and (head["format"], head["version"]) == FORMAT
+            require(of_series, "a ledger is not that of a series, or of another version")
             require(
                 type(head["number"]) is int and head["number"] == number,
                 "a release of the series is left out",
