@@ -186,7 +186,15 @@ def _reason(made: Any) -> str:
     return reason
 
 
-def test_a_refused_method_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", sorted({*all_methods()} - {*SUPPORTED, "m-invariance"}))
+def test_a_refused_method_says_that_it_is_the_series(method: str, tmp_path: Path) -> None:
+    """And not what would help it in a release alone, such as to leave out entity."""
+    with pytest.raises(PolicyError, match=r"^\[series\]: .*; take a method such as mondrian$"):
+        publish(table(FIRST), policy(method=method), tmp_path / "m0")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_refused_method_says_why(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="rows of ring overlap, and a cohort is one equivalence class"):
         publish(table(FIRST), policy(method="ring"), tmp_path / "m0")
 
