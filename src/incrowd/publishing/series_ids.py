@@ -17,7 +17,7 @@ from incrowd.errors import InputError, TableError
 from incrowd.values import same_name
 
 MOST_DIGITS = 18  # to which numbers are filled up with zeros
-MOST_ASKED = 10_000  # newcomers, in the order of their digests: what is wrong with many shows in these
+MOST_ASKED = 2_000  # newcomers, in the order of their digests: what is wrong with many shows in these
 
 
 def spellings(text: str) -> set[str]:
