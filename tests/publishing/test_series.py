@@ -257,9 +257,11 @@ def test_a_release_has_one_successor(tmp_path: Path) -> None:
     months(tmp_path, [FIRST, FIRST], policy())
     with pytest.raises(Refused, match="after m0 came m1 already; go on after m1"):
         publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m0")
-    for path in (tmp_path / "m1", audit_folder(tmp_path / "m1")):
-        path.rename(path.with_name("retracted" + path.suffix))
-    with pytest.raises(Refused, match="retracted still counts"):
+    (tmp_path / "m1").rename(tmp_path / "retracted")
+    with pytest.raises(InputError, match="m1 is of a series, and its folder is lost or was retracted"):
+        publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m1")
+    audit_folder(tmp_path / "m1").rename(tmp_path / "retracted.audit")
+    with pytest.raises(Refused, match=r"retracted still counts; put it back, and go on after m1$"):
         publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m0")
     with pytest.raises(InputError, match="not replaced"):
         publish(table(FIRST), {**policy(), "series": None}, tmp_path / "m0", replace=True)

@@ -188,6 +188,11 @@ class KeptLedger:
         release = release.resolve()
         audit = audit_folder(release)
         if not (release / MANIFEST).is_file():
+            if (audit / LEDGER).is_file():
+                raise InputError(
+                    f"{release.name} is of a series, and its folder is lost or was retracted; put it back "
+                    "where it was: a series goes on from all its releases, also from those that nobody may read"
+                )
             raise InputError(f"{release} is no release: it has no {MANIFEST}")
         if SERIES not in _json(release / MANIFEST):
             raise InputError(
@@ -245,8 +250,10 @@ class KeptLedger:
             return
         name = str(_json(self.audit / SUCCESSOR).get("folder", "another release"))
         there = (self.release.parent / name / MANIFEST).is_file()
-        gone = "" if there else ", which is not there any more: a release that was retracted still counts"
-        raise Refused(f"after {self.release.name} came {name} already{gone}; go on after {name}")
+        gone = ", which is not there any more: a release that was retracted still counts; put it back, and"
+        raise Refused(
+            f"after {self.release.name} came {name} already{';' if there else gone} go on after {name}"
+        )
 
     @contextmanager
     def gone_on_after(self) -> Iterator[None]:
