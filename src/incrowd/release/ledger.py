@@ -191,7 +191,7 @@ class KeptLedger:
             if (audit / LEDGER).is_file():
                 raise InputError(
                     f"{release.name} is of a series, and its folder is lost or was retracted; put it back "
-                    "where it was: a series goes on from all its releases, also from those that nobody may read"
+                    "where it was: a series goes on from all its releases, be it that nobody may read them"
                 )
             raise InputError(f"{release} is no release: it has no {MANIFEST}")
         if SERIES not in _json(release / MANIFEST):
