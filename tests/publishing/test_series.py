@@ -23,7 +23,10 @@ from incrowd.algorithms.base import all_methods
 from incrowd.commands.measure import measure
 from incrowd.commands.publish import publish
 from incrowd.commands.series import series
+from incrowd.commands.verify import verify
 from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, Refused
+from incrowd.publishing import large_series as large
+from incrowd.publishing import series as publishing
 from incrowd.release import stage
 from incrowd.release.ledger import KeptLedger
 from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
@@ -161,6 +164,8 @@ def after_first(tmp_path: Path, asked: Any, people: Any = FIRST, **more: Any) ->
         (policy(privacy={"l": 2}), "began with l = 1"),
         (policy(sensitive=[], keep=["ill"]), "ill: in the last release of the series it was sensitive"),
         (policy(sensitive=[], drop=["ill"]), "publishes other columns"),
+        (policy(missing=["", "x"]), "missing: other texts mean missing"),
+        (policy(quasi_identifiers={"age": {"type": "numeric", "format": "1.234,56"}}), "written as 1.234,56"),
         (policy(privacy={"t": "0.5"}), "t is about the whole table"),
         (policy(privacy={"l": 2, "l_kind": "entropy"}), "by frequency, not as entropy"),
         (policy(privacy={"max_suppression": "0.1"}), "leave out max_suppression"),
@@ -301,6 +306,43 @@ def test_a_series_stays_in_its_folder(tmp_path: Path) -> None:
     assert plain.verdict.passed
     with pytest.raises(InputError, match="is not of a series"):
         publish(table(FIRST), policy(), tmp_path / "m1", after=tmp_path / "alone")
+
+
+@pytest.mark.parametrize("engine", [{}, ENGINE], ids=["memory", "duckdb"])
+def test_columns_may_come_in_another_order(engine: Any, tmp_path: Path) -> None:
+    source, turned = written(tmp_path / "t0.csv", FIRST), tmp_path / "t1.csv"
+    rows = [line.split(",") for line in source.read_text().splitlines()]
+    turned.write_text("".join(",".join(cells[::-1]) + "\n" for cells in rows))
+    publish(str(source), policy(), tmp_path / "m0", **engine)
+    made = publish(str(turned), policy(), tmp_path / "m1", after=tmp_path / "m0", **engine)
+    assert made.manifest["series"]["waiting"] == 0
+    publish(str(source), policy(), tmp_path / "m2", after=tmp_path / "m1", **engine)
+    assert verify(tmp_path / "m1", str(turned), policy()).passed
+
+
+@pytest.mark.parametrize("engine", [{}, ENGINE], ids=["memory", "duckdb"])
+def test_dates_that_are_written_otherwise_are_refused(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who lingers keeps a row of the old kind, which would be read as another day: 3 April as 4 March."""
+    days = [(f"p{n}", 1 + n % 12, 1 + n % 7, "abc"[n % 3]) for n in range(26)]
+    roles = {"entity": "id", "sensitive": ["ill"], "privacy": {"k": 3}, "series": {}}
+    asked = [
+        {**roles, "quasi_identifiers": {"born": {"type": "date", "format": said}}}
+        for said in ("dd/mm/yyyy", "mm/dd/yyyy")
+    ]
+    for number, order in enumerate((slice(None), slice(None, None, -1))):
+        lines = [f"{who},{'/'.join([f'{d:02}', f'{m:02}'][order])}/2000,{ill}" for who, d, m, ill in days]
+        lines = ["id,born,ill", *lines[number:]]  # in the second month the first of them has left
+        (tmp_path / f"t{number}.csv").write_text("\n".join(lines) + "\n")
+    publish(str(tmp_path / "t0.csv"), asked[0], tmp_path / "m0", **engine)
+    second = (str(tmp_path / "t1.csv"), asked[1], tmp_path / "m1")
+    with pytest.raises(Refused, match=r"written as dd/mm/yyyy, .* now it is .* written as mm/dd/yyyy"):
+        publish(*second, after=tmp_path / "m0", **engine)
+    for module in (publishing, large):  # a publisher that does not ask
+        monkeypatch.setattr(module, "check_columns", lambda *_: None)
+    with pytest.raises(NotVerified, match=r"(?m)^  effective: a column is read in another way"):
+        publish(*second, after=tmp_path / "m0", **engine)
 
 
 # Erasure

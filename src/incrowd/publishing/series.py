@@ -36,7 +36,7 @@ from incrowd.publishing.series_ids import (
 )
 from incrowd.release.data_files import data_files, read_rows
 from incrowd.release.ledger import Head, KeptLedger, Ledger
-from incrowd.schema import Role, Schema
+from incrowd.schema import Column, Role, Schema
 from incrowd.values import same_name
 from incrowd.verifier import EarlierRelease, SeriesHistory, rows_of
 
@@ -289,20 +289,33 @@ def check_names(names: Sequence[str], before: Sequence[str]) -> None:
 
 
 def check_columns(schema: Schema, before: Schema) -> None:
-    """Refuse a column that has another role, or is read in another way, than in the last release."""
+    """Refuse a column that has another role, or is read in another way, than in the last release.
+
+    The ledger keeps texts as tables wrote them: read in another way, rows that are repeated would lie.
+    """
     was = {column.name: column for column in before.columns}
     for column in schema.columns:
         old = was.get(column.name)
-        same = old is not None and (old.role, old.kind, old.shape) == (column.role, column.kind, column.shape)
-        if not same:
-            words = "not there" if old is None else f"{old.role}, {old.kind}, published as {old.shape}"
+        if old is None or not old.read_as(column):
             raise Refused(
-                f"{column.name}: in the last release of the series it was {words}, and now it is "
-                f"{column.role}, {column.kind}, published as {column.shape}; a series keeps its columns"
+                f"{column.name}: in the last release of the series it was {_words(old)}, and now it is "
+                f"{_words(column)}; a series keeps its columns"
             )
     gone = sorted(set(was) - {column.name for column in schema.columns})
     if gone:
         raise Refused(f"{gone[0]} was in the last release of the series; a series keeps its columns")
+    if schema.missing != before.missing:
+        raise Refused(
+            "missing: other texts mean missing than in the last release of the series, whose rows are "
+            "repeated; a series keeps them"
+        )
+
+
+def _words(column: Column | None) -> str:
+    if column is None:
+        return "not there"
+    written = f", written as {column.format}" if column.format else ""
+    return f"{column.role}, {column.kind}{written}, published as {column.shape}"
 
 
 def _values(

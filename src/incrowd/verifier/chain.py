@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from incrowd.schema import MANIFEST
+from incrowd.schema import MANIFEST, Role, Schema
 from incrowd.verifier.digests import fingerprint
 from incrowd.verifier.failure import CheckFailed, require
 
@@ -16,6 +17,7 @@ LEDGER, SUCCESSOR = "ledger.json", "successor.json"
 HEAD = {"format", "version", "series", "number", "key", "k", "l", "manifest", "parent", "files"}
 OF_SERIES = ("series-k", "series-l", "m-invariance")
 DATA = "data"  # data.csv, data.parquet, or a folder of parts
+READ = (Role.QUASI, Role.SENSITIVE, Role.KEEP)
 FORMAT = ("incrowd-ledger", 1)
 SAID = ("id", "number", "parent", "waiting", "lingering", "withheld", "oldest")
 
@@ -132,6 +134,15 @@ def _check_rows(folder: Path, stated: Mapping[str, Any]) -> None:
 
 def _same(path: Path, described: object) -> bool:
     return path.is_file() and fingerprint(path) == described
+
+
+def check_read_alike(schemas: Sequence[Schema]) -> None:
+    """Texts mean the same in all ledgers: else rows that are repeated would say something else."""
+    for before, after in pairwise(schemas):
+        was, now = ({column.name: column for column in of.having(*READ)} for of in (before, after))
+        same = before.missing == after.missing and was.keys() == now.keys()
+        same = same and all(old.read_as(now[name]) for name, old in was.items())
+        require(same, "a column is read in another way than in the release before")
 
 
 def _digest(path: Path) -> str:
