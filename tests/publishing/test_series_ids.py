@@ -14,10 +14,10 @@ from support.series_tables import policy
 
 from incrowd.commands.publish import publish
 from incrowd.commands.series import series
-from incrowd.errors import InputError, TableError
+from incrowd.errors import InputError, Refused, TableError
 from incrowd.publishing.series_ids import MOST_DIGITS, spellings
 from incrowd.release.ledger import KeptLedger
-from incrowd.release.stage import SUCCESSOR, audit_folder
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
 
 PEOPLE = {f"{number:04}": (20 + 2 * number, "abc"[number % 3]) for number in range(26)}
 NEW = {f"9{number:03}": (30 + number, "b") for number in range(4)}
@@ -100,6 +100,25 @@ def test_who_waits_lingers_or_is_erased_already_can_be_erased(engine: dict[str, 
     again = publish(table, policy(), tmp_path / "m3", after=tmp_path / "m2", erase=gone, **engine)
     assert again.manifest["series"]["withheld"] == cost.others
     assert int(KeptLedger.open(tmp_path / "m3").read().erased.sum()) == 3
+
+
+@pytest.mark.parametrize("begun_with", [{}, ENGINE], ids=["begun in memory", "begun in duckdb"])
+@ENGINES
+def test_a_second_series_about_the_same_people_is_refused(
+    engine: dict[str, Any], begun_with: dict[str, Any], tmp_path: Path
+) -> None:
+    """Where somebody forgot `after`, and the first lies in the same folder. Others may begin one there."""
+    begun(tmp_path, begun_with)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "release.json").write_text("{")
+    audit_folder(tmp_path / "broken").mkdir()
+    (audit_folder(tmp_path / "broken") / LEDGER).write_text("{")
+    one = str(written(tmp_path / "t1.csv", NEW | {"0007": (50, "c")}))
+    with pytest.raises(Refused, match=r"1 of 5 ids are those of people of m0, .* go on after it"):
+        publish(one, policy(), tmp_path / "m1", **engine)
+    assert not (tmp_path / "m1").exists()
+    others = str(written(tmp_path / "t1.csv", NEW))
+    assert publish(others, policy(), tmp_path / "m1", **engine).verdict.passed
 
 
 @given(st.integers(0, 10**MOST_DIGITS - 1), st.integers(1, MOST_DIGITS), st.integers(1, MOST_DIGITS))

@@ -110,6 +110,15 @@ class SeriesPeople:
         self._session.run("DROP TABLE series_meant")
         return found
 
+    def also_in(self, ledger: LedgerFiles, digests: NDArray[np.uint64]) -> int:
+        """How many of these are people of a ledger."""
+        self._session.load("series_meant", {"high": digests[:, 0], "low": digests[:, 1]})
+        found = self._session.number(
+            f"SELECT count(*) FROM {parquet_sql(ledger.people)} JOIN series_meant USING (high, low)"
+        )
+        self._session.run("DROP TABLE series_meant")
+        return found
+
     def _join(self, people: str) -> None:
         self._session.run(
             f"CREATE OR REPLACE TEMP TABLE {STATE} AS SELECT o.number, d.place, "

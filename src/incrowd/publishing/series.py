@@ -30,12 +30,13 @@ from incrowd.publishing.series_ids import (
     MOST_ASKED,
     all_spellings,
     check_known,
+    check_no_series,
     check_somebody_known,
     check_written_alike,
     ids_to_erase,
 )
 from incrowd.release.data_files import data_files, read_rows
-from incrowd.release.ledger import Head, KeptLedger, Ledger
+from incrowd.release.ledger import Head, KeptLedger, Ledger, series_in
 from incrowd.schema import Column, Role, Schema
 from incrowd.values import same_name
 from incrowd.verifier import EarlierRelease, SeriesHistory, rows_of
@@ -134,7 +135,9 @@ def series_draft(
     name = entity_of(table.names, policy)
     today = _with_digests(table, name, policy, head)
     people = _People(today.column(name), before, head.digest, ids_to_erase(continued.erase, name))
-    if before is not None:
+    if before is None:
+        _check_new(table, name, destination)
+    else:
         _check_ids(table, today, name, before)
     both = today if before is None else stacked(today, before.effective)
     schema = effective.schema(both)
@@ -251,6 +254,14 @@ def check_gaps(name: str, texts: Sequence[str | None], role: Role, policy: Polic
     """Refuse NULL that a ledger could not tell from a text."""
     if None in texts and "" not in policy.missing and role is not Role.KEEP:
         raise TableError(f"{name} has NULL, which a ledger keeps as an empty text; name it under missing")
+
+
+def _check_new(table: Table, entity: str, destination: Path) -> None:
+    """Refuse to begin a series about people of one that lies beside it."""
+    rows = [str(text) for text in table.column(entity).rows()]
+    some = rows[:: 1 + len(rows) // MOST_ASKED]
+    for last in series_in(destination.parent):
+        check_no_series(last.knows(some), len(some), last.release.name)
 
 
 def _check_ids(table: Table, today: Table, entity: str, before: Ledger) -> None:

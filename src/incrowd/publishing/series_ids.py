@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from incrowd import tables
-from incrowd.errors import InputError, TableError
+from incrowd.errors import InputError, Refused, TableError, option
 from incrowd.values import same_name
 
 MOST_DIGITS = 18  # to which numbers are filled up with zeros
@@ -61,6 +61,16 @@ def check_written_alike(strange: int, entity: str) -> None:
             f"{entity}: {strange} new ids differ only by blanks, zeros in front or .0 at the end from ids of "
             "people who are not in this table any more; a person keeps one id, text for text: write it as in "
             "the tables before"
+        )
+
+
+def check_no_series(known: int, asked: int, last: str) -> None:
+    """Refuse to begin a series about people of another one."""
+    if known:
+        raise Refused(
+            f"{known:,} of {asked:,} ids are those of people of {last}, the last release of a series in this "
+            f"folder: go on after it, with {option('after')}; a second series about the same people breaks "
+            "what both promise, and one about others belongs in another folder"
         )
 
 

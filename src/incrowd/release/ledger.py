@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -255,6 +255,16 @@ class KeptLedger:
             f"after {self.release.name} came {name} already{';' if there else gone} go on after {name}"
         )
 
+    def knows(self, ids: Sequence[str]) -> int:
+        """How many of these ids are those of people of the series."""
+        if self.large:
+            column = tables.read(self.audit / LARGE_PEOPLE, columns=["high", "low"])
+            halves = zip(column.column("high").rows(), column.column("low").rows(), strict=True)
+            people = {(int(high or 0), int(low or 0)) for high, low in halves}
+            return sum((int(high), int(low)) in people for high, low in self.head.halves(ids))
+        known = set(tables.read(self.audit / PEOPLE, columns=["person"]).column("person").texts)
+        return sum(self.head.digest(each) in known for each in ids)
+
     @contextmanager
     def gone_on_after(self) -> Iterator[None]:
         """While the next release is made, another may come: then that is why the verifier says no."""
@@ -374,6 +384,19 @@ def _changed(release: Path) -> Refused:
         f"the ledger of {release.name} was changed, or is not that of this release; the series cannot go on "
         "without the ledger as it was written"
     )
+
+
+def series_in(folder: Path) -> list[KeptLedger]:
+    """Of each series in a folder the last ledger that can be read."""
+    found: dict[str, KeptLedger] = {}
+    for path in sorted(folder.iterdir()):
+        if not (path / MANIFEST).is_file() or not (audit_folder(path) / LEDGER).is_file():
+            continue
+        with suppress(InputError, Refused):  # what cannot be read is not what this release is about
+            kept = KeptLedger.open(path)
+            last = found.get(kept.head.series, kept)
+            found[kept.head.series] = max(last, kept, key=lambda each: each.head.number)
+    return list(found.values())
 
 
 def write_texts(path: Path, names: Sequence[str], lines: Iterable[Sequence[object]]) -> None:
