@@ -138,6 +138,7 @@ def series_draft(
     if before is None:
         _check_new(table, name, destination)
     else:
+        check_names(today.names, before.effective.names)
         _check_ids(table, today, name, before)
     both = today if before is None else stacked(today, before.effective)
     schema = effective.schema(both)
@@ -282,7 +283,6 @@ def _merged(codes: Codes, texts: tuple[str, ...]) -> TextColumn:
 
 def stacked(one: Table, other: Table) -> Table:
     """The rows of two tables with the same columns, one after another."""
-    check_names(one.names, other.names)
     columns = []
     for name, first in zip(one.names, one.columns, strict=True):
         second = other.column(name)
@@ -292,10 +292,13 @@ def stacked(one: Table, other: Table) -> Table:
 
 
 def check_names(names: Sequence[str], before: Sequence[str]) -> None:
-    """Refuse other columns than the last release was made of."""
-    if set(names) != set(before):
+    """Refuse other columns, or another entity, than the last release was made of."""
+    new, gone = sorted(set(names) - set(before)), sorted(set(before) - set(names))
+    told = [*(f"{name} is new" for name in new), *(f"{name} is not there any more" for name in gone)]
+    if told:
         raise Refused(
-            "the policy publishes other columns than the last release of the series: a series keeps its roles"
+            "the policy publishes other columns than the last release of the series, or has another entity: "
+            f"{', '.join(told)}; a series keeps its roles"
         )
 
 
