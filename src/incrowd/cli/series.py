@@ -26,7 +26,7 @@ def series(
     folder: options.ReleaseDir,
     erase: Annotated[
         Path | None,
-        typer.Option("--erase", help="What erasing these people would cost: a table of their ids."),
+        typer.Option("--erase", help="What erasing these people would cost: a table as publish takes it."),
     ] = None,
     output: options.Picture = None,
     as_json: options.AsJson = False,
