@@ -24,7 +24,8 @@ QUASI = {"age": 90, "sex": 2, "state": 50, "race": 6, "status": 5, "school": 16,
 # What is the ledger's own: who is who, what becomes of each cohort, and the files. Cutting newcomers, and
 # cohorts that are cut again, is the method's; rows of these are what it is given.
 OWN = (
-    *("identify", "erase", "last_atom", "counts", "decide", "undecided", "renew", "newcomers"),
+    *("identify", "known_here", "new_ids", "away", "forget_ids"),
+    *("erase", "last_atom", "counts", "decide", "undecided", "renew", "newcomers"),
     *("waited", "least_since", "publish_new", "settle", "cohort_sizes", "said", "write", "forget"),
 )
 
