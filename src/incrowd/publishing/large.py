@@ -291,14 +291,14 @@ def request_for_engine(policy: Policy, form: Form | None = None) -> Request:
 
 
 def _check_method(algorithm: Algorithm, policy: Policy) -> None:
+    if policy.series is not None and not isinstance(algorithm, StrictMondrian):
+        raise PolicyError(f"[series]: an engine goes on by mondrian alone; take it, {IN_MEMORY}")
     if not isinstance(algorithm, StrictMondrian | Hilbert | Ring | Direct):
         others = "kja-direct" if algorithm.joins else "mondrian, hilbert or ring"
         raise PolicyError(f"{policy.method} is not run by an engine: take {others}, {IN_MEMORY}")
     if isinstance(algorithm, Direct):
         _check_join(algorithm)
         return
-    if policy.series is not None and not isinstance(algorithm, StrictMondrian):
-        raise PolicyError(f"[series]: an engine goes on by mondrian alone; take it, {IN_MEMORY}")
     done = {
         "polish": not isinstance(algorithm, Ring) and algorithm.polish,
         "workload": isinstance(algorithm, StrictMondrian) and algorithm.choose == "workload",
