@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from support.parsed import parsed
@@ -211,7 +212,7 @@ NOT_EVERYWHERE = {
 
 def not_everywhere(tree: ast.AST) -> set[str]:
     """Calls, arguments and places of a module that not every system has."""
-    used = {getattr(node, "attr", None) or getattr(node, "arg", None) for node in ast.walk(tree)}
+    used: set[Any] = {getattr(node, "attr", None) or getattr(node, "arg", None) for node in ast.walk(tree)}
     words = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     texts = " ".join(word for word in words if isinstance(word, str))
     places = {name for name in NOT_EVERYWHERE if name.startswith("/") and re.search(rf"{name}\\b", texts)}
