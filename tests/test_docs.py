@@ -378,7 +378,7 @@ def tours(tmp_path_factory: pytest.TempPathFactory) -> Tours:
 
 
 def ran_in_order(path: str, here: Path, tours: Tours, names: dict[str, object]) -> Iterator[tuple[str, str]]:
-    """Run the blocks of a page one after the other; a command must print what is shown. Each with its output."""
+    """Run the blocks of a page one after the other; a command prints what is shown. With its output."""
     for language, block in re.findall(
         r"^```(console|python)\n(.*?)^```$", said(path), re.MULTILINE | re.DOTALL
     ):
