@@ -414,7 +414,11 @@ def figures(words: str) -> set[str]:
 
 @pytest.mark.parametrize("path", ["README.md", "docs/cli.md", "docs/positions.md", *TUTORIALS])
 def test_commands_print_what_is_shown(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tours: Tours
+    path: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tours: Tours,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
@@ -440,6 +444,10 @@ def test_commands_print_what_is_shown(
         assert release.verdict.passed
         assert f'release.loss()["gcp"]  # {release.loss()["gcp"]:.4f}' in said(path)
         assert (tmp_path / "release-from-python" / "release.json").exists()
+        shown = re.findall(r"^print\(.*\)  # (.*)$", said(path), re.MULTILINE)
+        printed = capsys.readouterr().out.splitlines()
+        assert len(shown) == 1
+        assert not [line for line in shown if line not in printed]
 
 
 def test_all_blocks_about_python_run_one_after_the_other(
@@ -453,6 +461,7 @@ def test_all_blocks_about_python_run_one_after_the_other(
         exec(compile(block, "docs/python.md", "exec"), names)
     assert len(blocks) >= 9
     printed = capsys.readouterr().out
+    assert re.findall(r"^<Verdict: (\w+)", printed, re.MULTILINE) == ["passed"]
     comment = re.search(r"print\(error\)  # (.*)", said("docs/python.md"))
     assert comment is not None
     assert comment[1] in printed
