@@ -137,6 +137,16 @@ def test_text_without_a_named_line_end_is_seen(source: str, seen: bool) -> None:
     assert bool(texts_without_line_ends(ast.parse(source))) is seen
 
 
+@pytest.mark.parametrize(("encoding", "line"), [("cp1252", "---"), ("utf-8", "───")])
+def test_lines_of_tables_are_signs_that_the_terminal_can_show(clinic: Path, encoding: str, line: str) -> None:
+    words = [sys.executable, "-c", "import incrowd; incrowd._command_line()", "inspect", "tour/patients.csv"]
+    told = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(words, cwd=clinic, env=told, capture_output=True)
+    assert done.returncode == 0
+    assert line in done.stdout.decode(encoding)
+    assert b"\\u" not in done.stdout
+
+
 # What the library reference says is not there on Windows, or on Linux alone, and could be of use here.
 NOT_EVERYWHERE = {
     *(
