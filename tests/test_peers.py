@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 from peer_measures import Domain, columns_of, domains_of, measured
 from peer_page import page, verdicts
-from peer_tools import TOOLS, Missing, Table, command, jar, policy_text
+from peer_tools import TOOLS, Missing, Table, command, jar, policy_text, python_of
 from peers import CENSUS, is_known, prepared, reason, spent
 
 from incrowd.policy import Policy
@@ -220,6 +221,25 @@ def test_a_peer_that_was_stopped_is_not_said_to_be_nearly_as_fast() -> None:
     said = "\n".join(verdicts([result(OURS), result(PEER, how="limit", seconds=12.0)]))
     assert "**stopped before 10 times on adult_arx (k = 10)**" in said
     assert "less than" not in said
+
+
+def test_a_peer_that_cannot_be_installed_is_skipped_and_not_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked: list[list[str]] = []
+
+    def refusing(words: list[str], **_: object) -> None:
+        asked.append([str(word) for word in words])
+        if "pip" in asked[-1]:
+            raise subprocess.CalledProcessError(1, words)
+
+    monkeypatch.setattr(subprocess, "run", refusing)
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    with pytest.raises(Missing, match=f"could not install anjana for Python {here}"):
+        python_of("anjana")
+    place = asked[-1].index("--only-binary")
+    assert "numpy" in asked[-1][place + 1].split(",")
 
 
 def test_without_a_jar_arx_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,14 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "build" / "lowest"
-BESIDE = ("pytest", "pytest-xdist", "hypothesis", "hatchling")  # what the tests themselves need
+BESIDE = (
+    "pytest",
+    "pytest-xdist",
+    "hypothesis",
+    "hatchling",
+    "httpx",
+    "playwright",
+)  # what tests themselves need
 # All that talks to a library: command line, reading, engines, frames, writing, verifier, studio, docs.
 BROAD = (
     *("tests/cli", "tests/commands", "tests/engines", "tests/hierarchy", "tests/policy", "tests/publishing"),
