@@ -123,7 +123,7 @@ def test_an_installed_wheel_works_without_the_checkout(wheel: Path, tmp_path: Pa
     # the libraries of this environment, but not what its .pth files add: the checkout
     (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "-qq"]
-    options = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check"]
+    options = ["--no-deps", "--no-index", "--no-compile", "--ignore-installed", "--disable-pip-version-check"]
     subprocess.run([*pip, *options, str(wheel)], check=True)
     where = [str(home / "bin" / "python"), "-c", "import incrowd; print(incrowd.__file__)"]
     found = subprocess.run(
