@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bench import Figure, cpu, peak_mb
+from bench import Figure, cpu, forget_peak, peak_mb
 from tables import real_data
 
 from incrowd.engines.resources import Resources
@@ -43,6 +43,7 @@ def engine_figures(_kd: float) -> Iterator[Figure]:
         draw(folder / "acs2024_census" / "census.csv.gz", table)
         for name, (quasi, publish_goal, verify_goal) in GOALS.items():
             copied = cpu(partial(copy, table, (*quasi, "occp"), Path(scratch) / "copy.parquet"), 2)
+            forget_peak()
             publishing, verifying = published(table, quasi, Path(scratch) / name)
             size, held = f"n={ROWS} d={len(quasi)} k={K}", ROWS >= HELD_FROM
             goals = (publish_goal, verify_goal) if held else (None, None)
@@ -138,6 +139,7 @@ def different_rows(_kd: float) -> Iterator[Figure]:
             watched(SqlEngine, "node_tallies", cutting),
             watched(SqlEngine, "publish", writing),
         ]
+        forget_peak()
         steps = {"start": time.process_time()}
 
         def watch(step: str) -> Progress:

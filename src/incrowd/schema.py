@@ -129,6 +129,11 @@ class Column:
             plain = Shape.RANGE if measured else Shape.SET
             object.__setattr__(self, "shape", Shape.TREE if self.levels else plain)
 
+    def read_as(self, other: Column) -> bool:
+        """Do the same texts mean the same in both, and are both published in one way?"""
+        ours, theirs = ((each.name, each.role, each.kind, each.shape, each.format) for each in (self, other))
+        return ours == theirs
+
 
 @dataclass(frozen=True, slots=True)
 class Schema:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from forgeries.series import FIRST, State
+from forgeries.series import FIRST, State, promise_less, widen_two_classes
 from support.large_series import large_months, rewritten
 from support.series_tables import policy, rehash
 
@@ -165,6 +165,16 @@ def a_changed_file(folder: Path) -> None:
 @audit("chain")
 def the_mark_of_the_successor_is_gone(folder: Path) -> None:
     (audit_folder(folder / "m0") / SUCCESSOR).unlink()
+
+
+@audit("chain")
+def rows_of_an_earlier_release_that_were_widened(folder: Path) -> None:
+    widen_two_classes(folder / "m0" / "data.csv")
+
+
+@audit("chain")
+def a_release_that_promised_less(folder: Path) -> None:
+    promise_less(folder)
 
 
 @audit("chain")

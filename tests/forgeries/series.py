@@ -6,12 +6,15 @@ a newcomer waits. Each forgery names the check that must catch it.
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from support.series_tables import crowd, months, policy, rehash
 
 from incrowd.cohorts import NONE, SeriesState
@@ -133,6 +136,63 @@ def months_after(folder: Path, name: str) -> None:
 @audit("chain")
 def the_mark_of_the_successor_is_gone(folder: Path) -> None:
     (audit_folder(folder / "m0") / SUCCESSOR).unlink()
+
+
+@audit("chain")
+def rows_of_an_earlier_release_that_were_widened(folder: Path) -> None:
+    """Two classes as one: true of everybody, and atoms that were torn would look whole."""
+    widen_two_classes(folder / "m0" / "data.csv")
+
+
+@audit("chain")
+def other_rows_beside_those_of_an_earlier_release(folder: Path) -> None:
+    """Where there are both, Parquet is read."""
+    widened = folder / "widened.csv"
+    shutil.copy(folder / "m0" / "data.csv", widened)
+    widen_two_classes(widened)
+    pd.read_csv(widened, dtype=str).to_parquet(folder / "m0" / "data.parquet", index=False)
+
+
+def widen_two_classes(rows: Path) -> None:
+    text = rows.read_text()
+    cells = {cell: [int(end) for end in re.findall("[0-9]+", cell)] for cell in re.findall(r"\[.*?\]", text)}
+    one, two = sorted(cells, key=lambda cell: cells[cell])[:2]
+    both = f"[{cells[one][0]},{cells[two][1]}]"
+    rows.write_text(text.replace(one, both).replace(two, both))
+
+
+@audit("chain")
+def a_release_that_promised_less(folder: Path) -> None:
+    promise_less(folder)
+
+
+def promise_less(folder: Path) -> None:
+    """The manifest of the first release claims k = 2, and all digests are right again."""
+    first, second = folder / "m0" / MANIFEST, folder / "m1" / MANIFEST
+    was = sha256(first)
+    text = first.read_text()
+    at = text.index('"k"', text.index("series-k"))
+    first.write_text(text[:at] + text[at:].replace("3", "2", 1))
+    rehash(folder / "m0", manifest=sha256(first))
+    second.write_text(second.read_text().replace(was, sha256(first)))
+    ledger = sha256(audit_folder(folder / "m0") / LEDGER)
+    parent = {"folder": "m0", "manifest": sha256(first), "ledger": ledger}
+    rehash(folder / "m1", manifest=sha256(second), parent=parent)
+    mark = {"folder": "m1", "manifest": sha256(second)}
+    (audit_folder(folder / "m0") / SUCCESSOR).write_text(json.dumps(mark))
+
+
+def leave_out_a_release(folder: Path) -> None:
+    """Of three releases the second is taken away, and the third says that it follows the first."""
+    first, third = folder / "m0", folder / "m2"
+    for path in (folder / "m1", audit_folder(folder / "m1")):
+        shutil.rmtree(path)
+    said = json.loads((third / MANIFEST).read_text())
+    said["series"] |= {"number": 1, "parent": sha256(first / MANIFEST)}
+    (third / MANIFEST).write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n")
+    ledger = sha256(audit_folder(first) / LEDGER)
+    parent = {"folder": "m0", "manifest": sha256(first / MANIFEST), "ledger": ledger}
+    rehash(third, number=1, parent=parent, manifest=sha256(third / MANIFEST))
 
 
 @audit("chain")

@@ -31,9 +31,6 @@ print(jit.kernel(total)(np.array([1, 2, 4], sys.argv[1])))
 """
 KERNELS = "import incrowd; incrowd._command_line()"
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
-pytestmark = pytest.mark.skipif(
-    "NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled here, so nothing is kept"
-)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from incrowd.flow import Table
 from incrowd.models.l_diversity import MINIMALITY
 from incrowd.policy import Policy
 from incrowd.publishing.pipeline import Release, publish_to
+from incrowd.tables import write_csv
 
 
 def asked(method: str = "kja-refine", **more: Any) -> Policy:
@@ -155,6 +156,30 @@ def test_people_who_are_written_differently_do_not_confuse_the_judge() -> None:
     said = release.manifest["claims"][0]
     assert "re-runs" not in said["adversary"]
     assert "nobody re-runs the program" in said["assumptions"][-1]
+
+
+@pytest.mark.parametrize(
+    ("method", "engine"), [*((join, "memory") for join in JOINS), ("kja-direct", "duckdb")]
+)
+def test_a_row_without_an_id_is_not_like_an_id_of_zeros(method: str, engine: str, tmp_path: Path) -> None:
+    """Without zeros in front nothing is left of 0, as of no id at all: they were taken for one person."""
+    private, public = tables_of(12, 40)
+    known = private.column("id").rows()
+    named = {known[0]: "0", next(text for text in public.column("id").rows() if text not in known): ""}
+    renamed = [
+        Table.of(
+            {
+                name: [named.get(text, text) if name == "id" else text for text in table.column(name).rows()]
+                for name in table.names
+            }
+        )
+        for table in (private, public)
+    ]
+    paths = [tmp_path / "private.csv", tmp_path / "public.csv"]
+    for table, path in zip(renamed, paths, strict=True):
+        write_csv(table, path)
+    publish(paths[0], asked(method), tmp_path / "out", public=paths[1], engine=engine)
+    assert verify(tmp_path / "out", paths[0], asked(method), public=paths[1], engine=engine).passed
 
 
 def test_a_class_of_private_people_alone_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import random
@@ -13,18 +14,23 @@ from typing import Any
 import numpy as np
 import pytest
 from support.commands import incrowd
+from support.large_series import ENGINE, written
 from support.night import NIGHT
-from support.series_tables import checked, crowd, months, policy, table
+from support.series_tables import checked, crowd, failed, months, policy, rehash, table
 from twins import series as twin
 
 from incrowd.algorithms.base import all_methods
 from incrowd.commands.measure import measure
 from incrowd.commands.publish import publish
 from incrowd.commands.series import series
-from incrowd.errors import IncrowdError, InputError, PolicyError, Refused
+from incrowd.commands.verify import verify
+from incrowd.errors import IncrowdError, InputError, NotVerified, PolicyError, Refused
+from incrowd.publishing import large_series as large
+from incrowd.publishing import series as publishing
 from incrowd.release import stage
 from incrowd.release.ledger import KeptLedger
 from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
+from incrowd.verifier.chain import LedgerChain
 
 FIRST = crowd()
 ILLS = "abcd"
@@ -157,7 +163,10 @@ def after_first(tmp_path: Path, asked: Any, people: Any = FIRST, **more: Any) ->
         (policy(2), "began with k = 3"),
         (policy(privacy={"l": 2}), "began with l = 1"),
         (policy(sensitive=[], keep=["ill"]), "ill: in the last release of the series it was sensitive"),
-        (policy(sensitive=[], drop=["ill"]), "publishes other columns"),
+        (policy(sensitive=[], drop=["ill"]), "publishes other columns .*: ill is not there any more"),
+        (policy(entity="name", identifiers=["id"]), "another entity: name is new, id is not there any more"),
+        (policy(missing=["", "x"]), "missing: other texts mean missing"),
+        (policy(quasi_identifiers={"age": {"type": "numeric", "format": "1.234,56"}}), "written as 1.234,56"),
         (policy(privacy={"t": "0.5"}), "t is about the whole table"),
         (policy(privacy={"l": 2, "l_kind": "entropy"}), "by frequency, not as entropy"),
         (policy(privacy={"max_suppression": "0.1"}), "leave out max_suppression"),
@@ -183,7 +192,15 @@ def _reason(made: Any) -> str:
     return reason
 
 
-def test_a_refused_method_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", sorted({*all_methods()} - {*SUPPORTED, "m-invariance"}))
+def test_a_refused_method_says_that_it_is_the_series(method: str, tmp_path: Path) -> None:
+    """And not what would help it in a release alone, such as to leave out entity."""
+    with pytest.raises(PolicyError, match=r"^\[series\]: .*; take a method such as mondrian$"):
+        publish(table(FIRST), policy(method=method), tmp_path / "m0")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_refused_method_says_why(tmp_path: Path) -> None:
     with pytest.raises(PolicyError, match="rows of ring overlap, and a cohort is one equivalence class"):
         publish(table(FIRST), policy(method="ring"), tmp_path / "m0")
 
@@ -217,16 +234,68 @@ def test_a_ledger_that_is_lost_or_changed_is_refused(tmp_path: Path) -> None:
         after_first(tmp_path, policy())
 
 
+@pytest.mark.parametrize("change", [{"version": 2}, {"format": "x"}, {"series": "0"}, {"number": 1}])
+def test_a_head_of_another_version_or_series_is_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    months(tmp_path, [FIRST], policy())
+    rehash(tmp_path / "m0", **change)
+    for refused in (lambda: series(tmp_path / "m0"), lambda: after_first(tmp_path, policy())):
+        with pytest.raises(Refused, match="ledger of m0 was changed"):
+            refused()
+    with contextlib.suppress(NotVerified):
+        assert "chain" in failed(checked(tmp_path, 0, FIRST))
+
+
+@pytest.mark.parametrize("changed", ["m0", "m1"])
+def test_ledgers_that_do_not_belong_together_are_refused(changed: str, tmp_path: Path) -> None:
+    """One digit of the key, which no digest but that of the next ledger covers."""
+    months(tmp_path, [FIRST, FIRST], policy())
+    head = audit_folder(tmp_path / changed) / LEDGER
+    key = json.loads(head.read_text())["key"]
+    head.write_text(head.read_text().replace(key, ("1" if key[0] == "0" else "0") + key[1:]))
+    with pytest.raises(Refused, match="m0 and m1 do not belong together"):
+        series(tmp_path / "m1")
+    with pytest.raises(Refused, match="m0 and m1 do not belong together"):
+        publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m1")
+    assert not (tmp_path / "m2").exists()
+
+
 def test_a_release_has_one_successor(tmp_path: Path) -> None:
     months(tmp_path, [FIRST, FIRST], policy())
     with pytest.raises(Refused, match="after m0 came m1 already; go on after m1"):
         publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m0")
-    for path in (tmp_path / "m1", audit_folder(tmp_path / "m1")):
-        path.rename(path.with_name("retracted" + path.suffix))
-    with pytest.raises(Refused, match="retracted still counts"):
+    (tmp_path / "m1").rename(tmp_path / "retracted")
+    with pytest.raises(InputError, match="m1 is of a series, and its folder is lost or was retracted"):
+        publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m1")
+    audit_folder(tmp_path / "m1").rename(tmp_path / "retracted.audit")
+    with pytest.raises(Refused, match=r"retracted still counts; put it back, and go on after m1$"):
         publish(table(FIRST), policy(), tmp_path / "m2", after=tmp_path / "m0")
     with pytest.raises(InputError, match="not replaced"):
         publish(table(FIRST), {**policy(), "series": None}, tmp_path / "m0", replace=True)
+    with pytest.raises(InputError, match=r"m0 exists; name a new folder$"):
+        publish(table(FIRST), policy(), tmp_path / "m0")
+    with pytest.raises(InputError, match=r"m0 exists; name a new folder$"):
+        publish(table(FIRST), policy(), tmp_path / "m0", after=tmp_path / "m0")
+
+
+@pytest.mark.parametrize("engine", [{}, ENGINE], ids=["memory", "duckdb"])
+def test_of_two_runs_at_once_the_later_one_is_told_why(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another release comes before the verifier looks, or after that."""
+    source = str(written(tmp_path / "t.csv", FIRST))
+    publish(source, policy(), tmp_path / "m0", **engine)
+    real, seen = LedgerChain.check, []
+
+    def overtaken(self: LedgerChain) -> Any:
+        seen.append(1)
+        if len(seen) == 1:
+            publish(source, policy(), tmp_path / "m1", after=tmp_path / "m0", **engine)
+        return real(self)
+
+    monkeypatch.setattr(LedgerChain, "check", overtaken)
+    with pytest.raises(Refused, match="after m0 came m1 already; go on after m1"):
+        publish(source, policy(), tmp_path / "late", after=tmp_path / "m0", **engine)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m0", "m0.audit", "m1", "m1.audit", "t.csv"]
 
 
 def test_a_series_stays_in_its_folder(tmp_path: Path) -> None:
@@ -238,6 +307,43 @@ def test_a_series_stays_in_its_folder(tmp_path: Path) -> None:
     assert plain.verdict.passed
     with pytest.raises(InputError, match="is not of a series"):
         publish(table(FIRST), policy(), tmp_path / "m1", after=tmp_path / "alone")
+
+
+@pytest.mark.parametrize("engine", [{}, ENGINE], ids=["memory", "duckdb"])
+def test_columns_may_come_in_another_order(engine: Any, tmp_path: Path) -> None:
+    source, turned = written(tmp_path / "t0.csv", FIRST), tmp_path / "t1.csv"
+    rows = [line.split(",") for line in source.read_text().splitlines()]
+    turned.write_text("".join(",".join(cells[::-1]) + "\n" for cells in rows))
+    publish(str(source), policy(), tmp_path / "m0", **engine)
+    made = publish(str(turned), policy(), tmp_path / "m1", after=tmp_path / "m0", **engine)
+    assert made.manifest["series"]["waiting"] == 0
+    publish(str(source), policy(), tmp_path / "m2", after=tmp_path / "m1", **engine)
+    assert verify(tmp_path / "m1", str(turned), policy()).passed
+
+
+@pytest.mark.parametrize("engine", [{}, ENGINE], ids=["memory", "duckdb"])
+def test_dates_that_are_written_otherwise_are_refused(
+    engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who lingers keeps a row of the old kind, which would be read as another day: 3 April as 4 March."""
+    days = [(f"p{n}", 1 + n % 12, 1 + n % 7, "abc"[n % 3]) for n in range(26)]
+    roles = {"entity": "id", "sensitive": ["ill"], "privacy": {"k": 3}, "series": {}}
+    asked = [
+        {**roles, "quasi_identifiers": {"born": {"type": "date", "format": said}}}
+        for said in ("dd/mm/yyyy", "mm/dd/yyyy")
+    ]
+    for number, order in enumerate((slice(None), slice(None, None, -1))):
+        lines = [f"{who},{'/'.join([f'{d:02}', f'{m:02}'][order])}/2000,{ill}" for who, d, m, ill in days]
+        lines = ["id,born,ill", *lines[number:]]  # in the second month the first of them has left
+        (tmp_path / f"t{number}.csv").write_text("\n".join(lines) + "\n")
+    publish(str(tmp_path / "t0.csv"), asked[0], tmp_path / "m0", **engine)
+    second = (str(tmp_path / "t1.csv"), asked[1], tmp_path / "m1")
+    with pytest.raises(Refused, match=r"written as dd/mm/yyyy, .* now it is .* written as mm/dd/yyyy"):
+        publish(*second, after=tmp_path / "m0", **engine)
+    for module in (publishing, large):  # a publisher that does not ask
+        monkeypatch.setattr(module, "check_columns", lambda *_: None)
+    with pytest.raises(NotVerified, match=r"(?m)^  effective: a column is read in another way"):
+        publish(*second, after=tmp_path / "m0", **engine)
 
 
 # Erasure

@@ -102,7 +102,6 @@ def test_a_job_that_is_cancelled_writes_nothing(tmp_path: Path) -> None:
         assert visitor.get("/jobs/000009/events").status_code == 422
 
 
-@pytest.mark.skipif("NUMBA_DISABLE_JIT" in os.environ, reason="nothing is compiled here")
 def test_compiling_is_said_where_a_job_waits_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))  # where nothing is compiled yet
     patients(tmp_path, 400)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from forgeries.large_series import LARGE_AUDITS, settled_wrongly
-from forgeries.series import FIRST, SECOND, STATES
+from forgeries.series import FIRST, SECOND, STATES, leave_out_a_release
 from support.large_series import large_checked, large_months, next_month, written
 from support.night import NIGHT
 from support.series_tables import failed, policy
@@ -86,6 +86,12 @@ def test_an_audit_that_was_rewritten_is_seen(name: str, copied: Path) -> None:
     except NotVerified:
         found = ["chain"]  # it is not even opened
     assert found[:1] == [caught_by]
+
+
+def test_a_retracted_release_cannot_be_left_out(copied: Path) -> None:
+    next_month(copied, 2, SECOND, policy())
+    leave_out_a_release(copied)
+    assert failed(large_checked(copied, 2, policy())) == ["chain"]
 
 
 def test_another_table_than_that_of_the_day_is_seen(copied: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forgeries.series import AUDITS, FIRST, SECOND, STATES
+from forgeries.series import AUDITS, FIRST, SECOND, STATES, leave_out_a_release
 from support.series_tables import checked, failed, months, policy, table
 
 from incrowd import cohorts
@@ -56,6 +56,14 @@ def test_a_release_that_was_taken_away_is_missed(tmp_path: Path) -> None:
     (tmp_path / "m0").rename(tmp_path / "elsewhere")
     with pytest.raises(NotVerified, match="m0"):
         checked(tmp_path, 1, SECOND, policy())
+
+
+def test_a_retracted_release_cannot_be_left_out(tmp_path: Path) -> None:
+    months(tmp_path, [FIRST, SECOND, SECOND], policy())
+    leave_out_a_release(tmp_path)
+    found = checked(tmp_path, 2, SECOND, policy())
+    assert failed(found) == ["chain"]
+    assert "forked" in next(check.detail for check in found.failures if check.name == "chain")
 
 
 def test_another_table_than_that_of_the_day_is_seen(tmp_path: Path) -> None:

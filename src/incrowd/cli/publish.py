@@ -64,7 +64,10 @@ def publish(
         Path | None, typer.Option("--after", help="The release of the series that it comes after.")
     ] = None,
     erase: Annotated[
-        Path | None, typer.Option("--erase", help="People whose rows must go: a table of their ids.")
+        Path | None,
+        typer.Option(
+            "--erase", help="People whose rows must go: a table with their ids in the column of entity."
+        ),
     ] = None,
     engine: options.Engine = "auto",
     memory: options.EngineMemory = None,

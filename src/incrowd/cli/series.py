@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 MEANING = (
-    "present: people in the table of the day; waiting: of them without a row yet;",
-    "withheld: had one, and have none now. lingering: rows of people who left.",
-    "oldest: the number of the release as of which the oldest rows are.",
+    "present: people in the table of the day, without the erased; waiting: of them",
+    "without a row yet; withheld: had one, and have none now; lingering: rows of",
+    "people who left; oldest: the release as of which the oldest rows are.",
 )
 
 
@@ -26,7 +26,7 @@ def series(
     folder: options.ReleaseDir,
     erase: Annotated[
         Path | None,
-        typer.Option("--erase", help="What erasing these people would cost: a table of their ids."),
+        typer.Option("--erase", help="What erasing these people would cost: a table as publish takes it."),
     ] = None,
     output: options.Picture = None,
     as_json: options.AsJson = False,

@@ -80,7 +80,7 @@ def publish(
         The release of the same series that this one comes after (``docs/series.md``). A policy with
         ``[series]`` and no `after` begins a series.
     erase : path, frame or list of ids, optional
-        People who must have no row any more, by the ids of ``entity``.
+        People who must have no row any more, by the ids of ``entity``: a table with this column, or a list.
     format, typed, replace
         How it is written: ``"csv"``, the default, or ``"parquet"``, that of Spark; typed Parquet columns;
         over an existing release.

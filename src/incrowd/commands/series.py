@@ -15,7 +15,8 @@ from incrowd.cohorts import NONE, Now, SeriesTerms
 from incrowd.encode import encode
 from incrowd.errors import InputError
 from incrowd.publishing.cohort_classes import CohortClasses
-from incrowd.publishing.series import ids_to_erase, next_state, people_to_erase
+from incrowd.publishing.series import next_state, people_to_erase
+from incrowd.publishing.series_ids import ids_to_erase
 from incrowd.release.audit import AUDIT
 from incrowd.release.ledger import SERIES, KeptLedger, Ledger
 from incrowd.reports.chart import Chart, ChartLine
@@ -134,7 +135,9 @@ def series(release: str | Path, *, erase: object = None) -> SeriesStory:
     InputError, Refused
         If this is no release of a series, or its ledger is lost or was changed.
     """
-    chain = KeptLedger.open(Path(release)).chain()
+    last = KeptLedger.open(Path(release))
+    last.check_stated()
+    chain = last.chain()
     ledger = chain[-1].read()
     cost = None if erase is None else _cost(ledger, chain[-1], erase)
     told = tuple(_told(each) for each in chain)

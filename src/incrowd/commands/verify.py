@@ -99,7 +99,8 @@ def _history(folder: ReleaseFolder) -> SeriesHistory | None:
         return None
     try:
         parent = KeptLedger.open(folder.path).head.parent
-        last = None if parent is None else KeptLedger.open(folder.path.resolve().parent / parent["folder"])
+        beside = folder.path.resolve().parent
+        last = None if parent is None else KeptLedger.open(beside / Path(parent["folder"]).name)
         earlier = () if last is None else earlier_releases(last)
     except (IncrowdError, KeyError) as problem:
         raise NotVerified(f"the release is not what it claims: {problem}") from None

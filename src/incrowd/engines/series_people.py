@@ -59,6 +59,7 @@ class SeriesPeople:
     ) -> None:
         self._session, self._folder, self._today, self._entity = session, folder, today, entity
         self.number, self._before = number, before
+        self.known = 0  # people of the last ledger
         self._placed = f"(SELECT *, row_number() OVER () - 1 AS place_ FROM {today.relation})"
 
     # Who is who
@@ -77,6 +78,47 @@ class SeriesPeople:
             self._join(parquet_sql(self._before.people))
         self._session.run("DROP TABLE series_ids")
 
+    @property
+    def _ids(self) -> Path:
+        """The ids of today's rows, with their places."""
+        return self._folder / "ids.parquet"
+
+    def forget_ids(self) -> None:
+        """From here on people have numbers alone."""
+        self._ids.unlink()
+
+    def known_here(self) -> int:
+        """How many people of the last ledger are in today's table."""
+        return self._session.number(
+            f"SELECT count(*) FROM {STATE} WHERE place IS NOT NULL AND number < {self.known}"
+        )
+
+    def new_ids(self, most: int) -> list[str]:
+        """The ids of people whom the last ledger does not know, so many at most, in the order of digests."""
+        found = self._session.arrays(
+            f"SELECT id FROM {parquet_sql(self._ids)} JOIN (SELECT place FROM {STATE} WHERE "
+            f"place IS NOT NULL AND number >= {self.known} ORDER BY number LIMIT {most}) USING (place)"
+        )
+        return [str(text) for text in found["id"].tolist()]
+
+    def away(self, digests: NDArray[np.uint64]) -> int:
+        """How many of these are people of the last ledger who are not in today's table."""
+        self._session.load("series_meant", {"high": digests[:, 0], "low": digests[:, 1]})
+        found = self._session.number(
+            f"SELECT count(*) FROM {STATE} JOIN series_meant USING (high, low) WHERE place IS NULL"
+        )
+        self._session.run("DROP TABLE series_meant")
+        return found
+
+    def also_in(self, ledger: LedgerFiles, digests: NDArray[np.uint64]) -> int:
+        """How many of these are people of a ledger."""
+        self._session.load("series_meant", {"high": digests[:, 0], "low": digests[:, 1]})
+        found = self._session.number(
+            f"SELECT count(*) FROM {parquet_sql(ledger.people)} JOIN series_meant USING (high, low)"
+        )
+        self._session.run("DROP TABLE series_meant")
+        return found
+
     def _join(self, people: str) -> None:
         self._session.run(
             f"CREATE OR REPLACE TEMP TABLE {STATE} AS SELECT o.number, d.place, "
@@ -85,7 +127,7 @@ class SeriesPeople:
             "coalesce(o.since, -1) AS since, coalesce(o.erased, false) AS erased "
             f"FROM series_ids d FULL JOIN {people} o ON d.high = o.high AND d.low = o.low"
         )
-        known = self._session.number(f"SELECT count(*) FROM {people}")
+        known = self.known = self._session.number(f"SELECT count(*) FROM {people}")
         self._session.run(
             f"UPDATE {STATE} SET number = n.number FROM (SELECT place, "
             f"({known} + row_number() OVER (ORDER BY high, low) - 1)::INTEGER AS number FROM {STATE} "
@@ -94,7 +136,7 @@ class SeriesPeople:
 
     def _read_ids(self, digests: Digests, missing: frozenset[str]) -> None:
         """The digest of every row's id, in the table series_ids; ids that are no ids are refused."""
-        session, path, entity = self._session, self._folder / "ids.parquet", self._entity
+        session, path, entity = self._session, self._ids, self._entity
         table = FilledTable(self._today.names, f"{self._placed} t", self._today.types, self._today.rows)
         table.looked_up, table.called = self._today.looked_up, self._today.called
         cells = f"{table.text(entity)} AS id, place_::INTEGER AS place"
@@ -111,7 +153,6 @@ class SeriesPeople:
             both = digests(ids)
             session.append("series_ids", {"place": found["place"], "high": both[:, 0], "low": both[:, 1]})
             halves.append(both[:, 0])
-        path.unlink()
         if without:
             raise TableError(f"{entity}: {without} rows have no id, and a series must know whose they are")
         self._check_once(np.sort(np.concatenate(halves)))

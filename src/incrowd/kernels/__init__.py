@@ -6,9 +6,13 @@ without it. So everybody may import kernels where imports belong, at the top.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import LazyLoader, find_spec, module_from_spec
 from types import ModuleType
+
+# As plain Python, numbers of 8 bits overflow where compiled code widens them: results would be wrong.
+os.environ.pop("NUMBA_DISABLE_JIT", None)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -20,6 +20,9 @@ import numba
 
 from incrowd.kernels.kept import Kept
 
+if getattr(numba.config, "DISABLE_JIT", 0):
+    raise ImportError("numba was loaded with NUMBA_DISABLE_JIT: plain Python does not run kernels truly")
+
 
 def _without_blas() -> None:
     """Load numba's arrays without linear algebra, which no kernel uses: it would import most of scipy."""
@@ -87,22 +90,20 @@ def _options(function: Callable[..., Any]) -> dict[str, Any]:
 
 def _inside(compiled: Any, function: Function) -> Function:
     """Let Python be told, rather than run into code that is not there, if it calls what has no door."""
-    if compiled is not function:
 
-        def keep(result: Any) -> None:
-            compiled.overloads[tuple(result.signature.args)] = result
+    def keep(result: Any) -> None:
+        compiled.overloads[tuple(result.signature.args)] = result
 
-        def refuse(*_: Any, **__: Any) -> None:
-            raise TypeError(f"{function.__name__} is called by kernels alone; make it a kernel to call it")
+    def refuse(*_: Any, **__: Any) -> None:
+        raise TypeError(f"{function.__name__} is called by kernels alone; make it a kernel to call it")
 
-        compiled.add_overload, compiled._compile_for_args = keep, refuse
+    compiled.add_overload, compiled._compile_for_args = keep, refuse
     return cast(Function, compiled)  # kept as a part of kernels, never by itself
 
 
 def _kept(compiled: Any, function: Function) -> Function:
     """Keep what is compiled for as long as all its sources are as they were."""
-    own = function.__closure__ is None  # what a closure holds is in no file
-    if compiled is not function and own:  # numba can be set to compile nothing
+    if function.__closure__ is None:  # what a closure holds is in no file
         sources = stamp(Path(function.__code__.co_filename).stem)
         compiled._cache = Kept(function, sources, compiled.targetoptions)
     return cast(Function, compiled)

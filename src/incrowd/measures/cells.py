@@ -25,6 +25,7 @@ from incrowd.values import Number, escaped, offsets, read_date, read_number
 
 Run = tuple[int, int]
 _MIXING = np.array([0xBF58476D1CE4E5B9, 0x94D049BB133111EB, 0x9E3779B97F4A7C15], np.uint64)  # all odd
+_COMPARED = 1_000_000  # cells at a time: what is compared is in memory several times over
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -316,20 +317,47 @@ def _first_alike(
 ) -> Codes:
     """For each cell the first that says the same.
 
-    Cells are compared one by one only where hashes of their runs agree: different hashes are of different
-    cells, and nearly all are different.
+    Each cell is compared with the first one that has its hash. Those that differ from it are few.
     """
-    same = np.arange(starts.size - 1, dtype=np.int32)
-    mixed = (runs[:, 0].astype(np.uint64) << np.uint64(32)) ^ runs[:, 1].astype(np.uint64)
-    for factor in _MIXING:
-        mixed = (mixed ^ (mixed >> np.uint64(31))) * factor
-    hashed = np.add.reduceat(mixed, starts[:-1])
-    _, which, count = np.unique(hashed, return_inverse=True, return_counts=True)
+    mixed = _mixed(runs[:, 0].astype(np.uint64) << np.uint64(32) ^ runs[:, 1].astype(np.uint64))
+    hashed = np.add.reduceat(mixed, starts[:-1]) ^ _mixed(node.astype(np.uint64))
+    for end in (ends + 0.0).T:  # which makes -0.0 the same as 0.0
+        hashed = _mixed(hashed ^ np.ascontiguousarray(end).view(np.uint64))
+    _, first, which = np.unique(hashed, return_index=True, return_inverse=True)
+    same: Codes = first[which].astype(np.int32)
     met: dict[tuple[object, ...], int] = {}
-    for cell in np.flatnonzero(count[which] > 1).tolist():
-        span = runs[starts[cell] : starts[cell + 1]].tobytes()
-        same[cell] = met.setdefault((span, int(node[cell]), *ends[cell].tolist()), cell)
+    for some in range(0, same.size, _COMPARED):
+        cells = np.arange(some, min(some + _COMPARED, same.size))
+        alike = (node[cells] == node[same[cells]]) & (ends[cells] == ends[same[cells]]).all(axis=1)
+        alike &= _runs_alike(starts, runs, cells, same[cells])
+        for cell in cells[~alike].tolist():
+            span = runs[starts[cell] : starts[cell + 1]].tobytes()
+            same[cell] = met.setdefault((span, int(node[cell]), *ends[cell].tolist()), cell)
     return same
+
+
+def _runs_alike(
+    starts: NDArray[np.int64], runs: NDArray[np.int32], cells: NDArray[np.int64], others: Codes
+) -> NDArray[np.bool_]:
+    """Whether each cell has the runs of another one."""
+    size = starts[cells + 1] - starts[cells]
+    alike: NDArray[np.bool_] = size == starts[others + 1] - starts[others]
+    size = size[alike]
+    ends = np.cumsum(size)
+    within = np.arange(size.sum()) - np.repeat(ends - size, size)
+    mine = np.repeat(starts[cells[alike]], size) + within
+    theirs = np.repeat(starts[others[alike]], size) + within
+    if size.size:
+        alike[alike] = np.logical_and.reduceat((runs[mine] == runs[theirs]).all(axis=1), ends - size)
+    return alike
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hashes of numbers."""
+    for factor in _MIXING:
+        mixed: NDArray[np.uint64] = (numbers ^ (numbers >> np.uint64(31))) * factor
+        numbers = mixed
+    return numbers
 
 
 def _real_ends(runs: NDArray[np.int32], starts: NDArray[np.int64], missing: int) -> tuple[Codes, Codes]:

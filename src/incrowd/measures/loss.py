@@ -6,7 +6,7 @@ and in what the sum is divided by. A suppressed record costs as much as a row of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import ClassVar, Protocol
@@ -122,18 +122,23 @@ class CellMeasure(Limited):
         return _losses(column)
 
     def value(self, published: Published, data: Microdata) -> float:
-        weights = _weights(published, self.weights)
-        totals = [self._total(published, data, j) for j in range(len(weights))]
-        weighed = float(np.dot(weights, totals))
+        named = enumerate(published.attributes)
+        return self.of_totals({a.name: self.total(published, data, j) for j, a in named}, published, data)
+
+    def of_totals(self, totals: Mapping[str, float], published: Published, data: Microdata) -> float:
+        """The measure of a table whose cells cost so much in each attribute, which may be seen one by one."""
+        weights = _weights(list(totals), self.weights)
+        weighed = float(np.dot(weights, list(totals.values())))
         return _share(weighed, self._divisor(published, data, sum(weights)))
 
     def by_attribute(self, published: Published, data: Microdata) -> dict[str, float]:
         """The same measure as if each attribute were the only one; weights do not count."""
         divisor = self._divisor(published, data, 1.0)
         names = [attribute.name for attribute in published.attributes]
-        return {name: _share(self._total(published, data, j), divisor) for j, name in enumerate(names)}
+        return {name: _share(self.total(published, data, j), divisor) for j, name in enumerate(names)}
 
-    def _total(self, published: Published, data: Microdata, j: int) -> float:
+    def total(self, published: Published, data: Microdata, j: int) -> float:
+        """What the cells of one attribute cost in all rows together."""
         column = MeasuredColumn(published.attributes[j], published.cells[j], data, j)
         if len(column.attribute) < 2:
             return 0.0
@@ -300,8 +305,7 @@ def per_attribute(published: Published, data: Microdata) -> dict[str, dict[str, 
     return found
 
 
-def _weights(published: Published, given: Mapping[str, float]) -> list[float]:
-    names = [attribute.name for attribute in published.attributes]
+def _weights(names: Sequence[str], given: Mapping[str, float]) -> list[float]:
     strange = [name for name in given if name not in names]
     if strange:
         raise PolicyError(unknown("in the published table", strange, names))

@@ -12,13 +12,16 @@ from incrowd.contracts import catalogue, option_names
 from incrowd.engines.base import ClassCells, ListedCells, RangeCells, Tuples
 from incrowd.flow import Attribute, Cells, Codes, Microdata, Partition, Regions, ValueSets, distinct_rows
 from incrowd.generalize import generalize
-from incrowd.measures import published_from_regions
-from incrowd.measures.counted import CountedMicrodata, WeighedPublished
-from incrowd.measures.loss import EntropyLoss, Measure, measure_all
+from incrowd.measures.counted import CountedMicrodata, CountedPublished
+from incrowd.measures.loss import CellMeasure, EntropyLoss, Measure
+from incrowd.measures.published import ClassSizes, cells_of
 from incrowd.publishing.render import cell_texts
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]
+
+CELLS_AT_ONCE = 1_000_000  # of which it is looked at what they cover: about 150 bytes each
+NO_ROWS = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,14 +162,32 @@ class ClassCollector:
 
 
 def measured(regions: WeighedRegions, data: CountedMicrodata, k: int) -> dict[str, float | int]:
-    """Every measure of information loss that needs cells and counts alone."""
-    seen = published_from_regions(regions, data.attributes)
-    shown = WeighedPublished(seen.attributes, seen.cells, seen.rows, regions.counts)
-    if data.tallies:
-        return measure_all(shown, data, k)
-    found: dict[str, float | int] = {}
+    """Every measure of information loss that needs cells and counts alone.
+
+    What cells cover is looked at some cells of one column at a time: where classes are many millions, all
+    of it would not fit into memory. Nobody is left out, so that no part is charged for it.
+    """
+    sizes, rows = ClassSizes.of(regions.counts), int(regions.counts.sum())
+    measures: dict[str, Measure] = {}
     for name, part in catalogue("measure").items():
-        if part is not EntropyLoss:  # it needs to know how many records have each value
-            measure: Measure = part(k=k) if "k" in option_names(part) else part()
-            found[name] = measure.value(shown, data)
+        if data.tallies or part is not EntropyLoss:  # it needs to know how many records have each value
+            measures[name] = part(k=k) if "k" in option_names(part) else part()
+    totals = {name: dict.fromkeys((a.name for a in data.attributes), 0.0) for name in measures}
+    found: dict[str, float | int] = {}
+    for j, attribute in enumerate(data.attributes):
+        of_column = CountedMicrodata(
+            data.codes[:, [j]], (attribute,), rows=len(data), tallies=data.tallies[j : j + 1]
+        )
+        carried = np.bincount(regions.cell[:, j], regions.counts, len(regions.cells[j])).astype(np.int64)
+        for first in range(0, carried.size, CELLS_AT_ONCE):
+            some = np.arange(first, min(first + CELLS_AT_ONCE, carried.size))
+            cells = cells_of(attribute, regions.cells[j].take(some))
+            tallies = (np.append(carried[some], 0),)  # nobody has the whole domain, which is the last cell
+            seen = CountedPublished((attribute,), (cells,), (NO_ROWS,), tallies, sizes, rows)
+            for name, measure in measures.items():
+                if isinstance(measure, CellMeasure):
+                    totals[name][attribute.name] += measure.total(seen, of_column, 0)
+                    found[name] = measure.of_totals(totals[name], seen, of_column)
+                else:  # of the sizes of classes alone
+                    found[name] = measure.value(seen, of_column)
     return found

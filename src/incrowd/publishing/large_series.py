@@ -7,6 +7,7 @@ table names them by these.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -44,14 +45,21 @@ from incrowd.publishing.series import (
     check_columns,
     check_continued,
     check_gaps,
-    check_known,
     check_names,
     entity_of,
+)
+from incrowd.publishing.series_ids import (
+    MOST_ASKED,
+    all_spellings,
+    check_known,
+    check_no_series,
+    check_somebody_known,
+    check_written_alike,
     ids_to_erase,
 )
 from incrowd.release.audit import AUDIT, POLICY, kept_of_policy
 from incrowd.release.data_files import data_files
-from incrowd.release.ledger import LARGE_FILES, Head, KeptLedger
+from incrowd.release.ledger import LARGE_FILES, Head, KeptLedger, series_in
 from incrowd.release.stage import commit, stage, write_json
 from incrowd.reports.datasheet import datasheet
 from incrowd.schema import CLASSES, MANIFEST, Role, Verdict
@@ -95,14 +103,15 @@ def publish_large_next(
     request = request_for_engine(effective_policy(policy), form)
     inputs = series_inputs(source, policy)
     chain = [] if parent is None else parent.chain()
-    with stage(destination) as staged:
+    with nullcontext() if parent is None else parent.gone_on_after(), stage(destination) as staged:
         work = staged / WORK
         work.mkdir(mode=0o700)
         check_room(staged, 2 * room_needed(inputs.table))
-        folders = (staged, *ledger_folders(chain))
+        beside = [] if chain else series_in(destination.parent)
+        folders = (staged, *ledger_folders([*chain, *beside]))
         with duck_engine(inputs, work, folders, resources) as engine:
             before = engine.files.fingerprint()
-            making = _Making(engine, policy, request, resources, watch, chain, staged)
+            making = _Making(engine, policy, request, resources, watch, chain, beside, staged)
             made = making.drafted(continued.erase)
             release = written(making.rows, made, Written(staged, destination, form), watch, making.verdict)
             if engine.files.fingerprint() != before:
@@ -138,6 +147,7 @@ class _Making:
     resources: Resources
     watch: Watch
     chain: Sequence[KeptLedger]
+    beside: Sequence[KeptLedger]  # other series in the folder, where this release begins one
     staged: Path
 
     def drafted(self, erase: object) -> LargeDraft:
@@ -191,9 +201,27 @@ class _Making:
             self.engine.local, self.engine.folder, self.engine.table, self.entity, self.head.number, before
         )
         people.identify(self.head.halves, frozenset({"", *self.policy.missing}))
+        some = people.new_ids(MOST_ASKED)
+        if before is None:
+            self._check_new(people, some)
+        else:
+            check_somebody_known(people.known_here(), people.known, self.entity)
+            others = all_spellings(some)
+            check_written_alike(people.away(self.head.halves(others)) if others else 0, self.entity)
+        people.forget_ids()
         if ids:
             check_known(people.erase(self.head.halves(sorted(ids))), len(ids))
         return people
+
+    def _check_new(self, people: SeriesPeople, some: Sequence[str]) -> None:
+        """Refuse to begin a series about people of one that lies beside it."""
+        for last in self.beside:
+            known = (
+                people.also_in(LedgerFiles.of(last.audit), last.head.halves(some))
+                if last.large
+                else last.knows(some)
+            )
+            check_no_series(known, len(some), last.release.name)
 
     def _domains(self) -> SeriesDomains:
         """What columns hold, today and in the last release; refused is what a series cannot go on with."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -288,7 +289,8 @@ def publish_next(
         )
     with private_folder(destination):
         made = series_draft(source, policy, continued, destination, watch, notice)
-    return _write(made.made, destination, form, watch, made)
+    with nullcontext() if made.parent is None else made.parent.gone_on_after():
+        return _write(made.made, destination, form, watch, made)
 
 
 def _write(

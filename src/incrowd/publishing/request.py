@@ -83,6 +83,8 @@ def requested(policy: Policy) -> Request:
     # Where outliers are to be hidden, all who may be left out are for that.
     left_out = "0" if privacy.plain is not None else str(privacy.max_suppression or 0)
     algorithm = chosen.configured(chosen.smallest_group(policy.k, privacy.l), policy.options, left_out)
+    if policy.series is not None:
+        _check_series(algorithm, policy)  # before remedies that would not do for a series
     _check_columns(algorithm, policy)
     _check_rare(policy)
     if algorithm.only_in_series and policy.series is None:
@@ -90,7 +92,6 @@ def requested(policy: Policy) -> Request:
             f"{policy.method} is for a series: write [series] into the policy, or take mondrian"
         )
     if policy.series is not None:
-        _check_series(algorithm, policy)
         privacy = privacy.model_copy(update={"l_kind": None if privacy.l is None else "frequency"})
     promised = models.from_policy(
         privacy.model_dump(exclude={"max_suppression"}),

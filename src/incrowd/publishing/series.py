@@ -6,7 +6,6 @@ the last release showed them. From there on a release of a series is made like a
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,9 +26,18 @@ from incrowd.policy.policy import effective_policy
 from incrowd.publishing.cohort_classes import CohortClasses
 from incrowd.publishing.draft import Draft, draft
 from incrowd.publishing.request import requested, series_terms
+from incrowd.publishing.series_ids import (
+    MOST_ASKED,
+    all_spellings,
+    check_known,
+    check_no_series,
+    check_somebody_known,
+    check_written_alike,
+    ids_to_erase,
+)
 from incrowd.release.data_files import data_files, read_rows
-from incrowd.release.ledger import Head, KeptLedger, Ledger
-from incrowd.schema import Role, Schema
+from incrowd.release.ledger import Head, KeptLedger, Ledger, series_in
+from incrowd.schema import Column, Role, Schema
 from incrowd.values import same_name
 from incrowd.verifier import EarlierRelease, SeriesHistory, rows_of
 
@@ -94,6 +102,7 @@ def check_continued(policy: Policy, continued: Continued, destination: Path) -> 
         raise InputError(
             f"a series is kept in one folder: put {destination.name} beside {parent.release.name}"
         )
+    parent.check_stated()
     parent.check_last()
     if method(parent.method).only_in_series != method(policy.method).only_in_series:
         raise Refused(
@@ -126,6 +135,11 @@ def series_draft(
     name = entity_of(table.names, policy)
     today = _with_digests(table, name, policy, head)
     people = _People(today.column(name), before, head.digest, ids_to_erase(continued.erase, name))
+    if before is None:
+        _check_new(table, name, destination)
+    else:
+        check_names(today.names, before.effective.names)
+        _check_ids(table, today, name, before)
     both = today if before is None else stacked(today, before.effective)
     schema = effective.schema(both)
     if parent is not None:
@@ -199,15 +213,6 @@ def people_to_erase(
     return np.array([number[person] for person in sorted(gone)], np.int64)
 
 
-def check_known(strange: int, ids: int) -> None:
-    """Refuse ids to erase that nobody has."""
-    if strange:
-        raise InputError(
-            f"{strange} of {ids} ids to erase are neither in the table nor in any release of the "
-            "series; ids are compared text for text"
-        )
-
-
 def entity_of(names: Sequence[str], policy: Policy) -> str:
     """The column of ids, as a table calls it."""
     wanted = same_name(policy.entity or "")
@@ -252,6 +257,24 @@ def check_gaps(name: str, texts: Sequence[str | None], role: Role, policy: Polic
         raise TableError(f"{name} has NULL, which a ledger keeps as an empty text; name it under missing")
 
 
+def _check_new(table: Table, entity: str, destination: Path) -> None:
+    """Refuse to begin a series about people of one that lies beside it."""
+    rows = [str(text) for text in table.column(entity).rows()]
+    some = rows[:: 1 + len(rows) // MOST_ASKED]
+    for last in series_in(destination.parent):
+        check_no_series(last.knows(some), len(some), last.release.name)
+
+
+def _check_ids(table: Table, today: Table, entity: str, before: Ledger) -> None:
+    """Refuse a table that writes ids in another way than those before it."""
+    here = dict(zip(today.column(entity).rows(), table.column(entity).rows(), strict=True))
+    known = set(before.people)
+    check_somebody_known(len(known & here.keys()), len(known), entity)
+    new = [str(here[digest]) for digest in sorted(here.keys() - known, key=str)[:MOST_ASKED]]
+    meant = {before.head.digest(text) for text in all_spellings(new)}
+    check_written_alike(len(meant & (known - here.keys())), entity)
+
+
 def _merged(codes: Codes, texts: tuple[str, ...]) -> TextColumn:
     """A column in which each text stands once."""
     place = {text: code for code, text in enumerate(dict.fromkeys(texts))}
@@ -260,7 +283,6 @@ def _merged(codes: Codes, texts: tuple[str, ...]) -> TextColumn:
 
 def stacked(one: Table, other: Table) -> Table:
     """The rows of two tables with the same columns, one after another."""
-    check_names(one.names, other.names)
     columns = []
     for name, first in zip(one.names, one.columns, strict=True):
         second = other.column(name)
@@ -270,28 +292,44 @@ def stacked(one: Table, other: Table) -> Table:
 
 
 def check_names(names: Sequence[str], before: Sequence[str]) -> None:
-    """Refuse other columns than the last release was made of."""
-    if set(names) != set(before):
+    """Refuse other columns, or another entity, than the last release was made of."""
+    new, gone = sorted(set(names) - set(before)), sorted(set(before) - set(names))
+    told = [*(f"{name} is new" for name in new), *(f"{name} is not there any more" for name in gone)]
+    if told:
         raise Refused(
-            "the policy publishes other columns than the last release of the series: a series keeps its roles"
+            "the policy publishes other columns than the last release of the series, or has another entity: "
+            f"{', '.join(told)}; a series keeps its roles"
         )
 
 
 def check_columns(schema: Schema, before: Schema) -> None:
-    """Refuse a column that has another role, or is read in another way, than in the last release."""
+    """Refuse a column that has another role, or is read in another way, than in the last release.
+
+    The ledger keeps texts as tables wrote them: read in another way, rows that are repeated would lie.
+    """
     was = {column.name: column for column in before.columns}
     for column in schema.columns:
         old = was.get(column.name)
-        same = old is not None and (old.role, old.kind, old.shape) == (column.role, column.kind, column.shape)
-        if not same:
-            words = "not there" if old is None else f"{old.role}, {old.kind}, published as {old.shape}"
+        if old is None or not old.read_as(column):
             raise Refused(
-                f"{column.name}: in the last release of the series it was {words}, and now it is "
-                f"{column.role}, {column.kind}, published as {column.shape}; a series keeps its columns"
+                f"{column.name}: in the last release of the series it was {_words(old)}, and now it is "
+                f"{_words(column)}; a series keeps its columns"
             )
     gone = sorted(set(was) - {column.name for column in schema.columns})
     if gone:
         raise Refused(f"{gone[0]} was in the last release of the series; a series keeps its columns")
+    if schema.missing != before.missing:
+        raise Refused(
+            "missing: other texts mean missing than in the last release of the series, whose rows are "
+            "repeated; a series keeps them"
+        )
+
+
+def _words(column: Column | None) -> str:
+    if column is None:
+        return "not there"
+    written = f", written as {column.format}" if column.format else ""
+    return f"{column.role}, {column.kind}{written}, published as {column.shape}"
 
 
 def _values(
@@ -310,18 +348,3 @@ def _values(
 
 def _text(texts: tuple[str, ...], code: int) -> str:
     return texts[code] if code < len(texts) else ""
-
-
-def ids_to_erase(erase: object, entity: str) -> frozenset[str]:
-    """The ids to erase: those of the entity's column, or of the only one."""
-    if erase is None:
-        return frozenset()
-    if isinstance(erase, list | tuple | set | frozenset):
-        return frozenset(map(str, erase))
-    table = tables.read(os.fspath(erase) if isinstance(erase, os.PathLike) else erase)
-    named = [name for name in table.names if same_name(name) == same_name(entity)]
-    if not named and len(table.names) != 1:
-        raise InputError(f"the ids to erase need a column {entity}, or one column alone")
-    column = table.column(named[0] if named else table.names[0])
-    met = np.unique(column.codes).tolist()
-    return frozenset(str(text) for code in met if (text := column.texts[code]))

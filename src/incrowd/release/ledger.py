@@ -12,7 +12,8 @@ import csv
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +26,7 @@ from incrowd import tables
 from incrowd.assign import system
 from incrowd.cohorts import NONE, Codes, Flags, SeriesState
 from incrowd.encode import encode_values
-from incrowd.errors import InputError, Refused
+from incrowd.errors import InputError, NotVerified, Refused
 from incrowd.flow import Table
 from incrowd.kernels.compiling import compiling
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
@@ -39,6 +40,7 @@ COLUMNS = ("person", "atom", "cohort", "as_of", "since", "present", "erased")
 BLOCK = 64  # bytes of a block of SHA-256, to which a key is filled up
 WORTH_COMPILED = 100_000  # people from which on compiled code is worth loading
 SERIES = "series"  # the key of the manifest
+FORMAT, VERSION = "incrowd-ledger", 1
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ class Head:
     def written(self, manifest: str, files: Mapping[str, str]) -> dict[str, Any]:
         parent = None if self.parent is None else dict(self.parent)
         said = {"series": self.series, "number": self.number, "key": self.key, "k": self.k, "l": self.l}
-        return {"format": "incrowd-ledger", "version": 1, **said, "manifest": manifest, "parent": parent} | {
+        return {"format": FORMAT, "version": VERSION, **said, "manifest": manifest, "parent": parent} | {
             "files": dict(files)
         }
 
@@ -186,6 +188,11 @@ class KeptLedger:
         release = release.resolve()
         audit = audit_folder(release)
         if not (release / MANIFEST).is_file():
+            if (audit / LEDGER).is_file():
+                raise InputError(
+                    f"{release.name} is of a series, and its folder is lost or was retracted; put it back "
+                    "where it was: a series goes on from all its releases, be it that nobody may read them"
+                )
             raise InputError(f"{release} is no release: it has no {MANIFEST}")
         if SERIES not in _json(release / MANIFEST):
             raise InputError(
@@ -200,17 +207,15 @@ class KeptLedger:
         try:
             parent = None if said["parent"] is None else {str(k): str(v) for k, v in said["parent"].items()}
             head = Head(said["series"], said["number"], said["key"], said["k"], said["l"], parent)
-            same = said["manifest"] == sha256(release / MANIFEST)
+            same = (said["format"], said["version"]) == (FORMAT, VERSION)
+            same &= said["manifest"] == sha256(release / MANIFEST)
             same &= all(sha256(audit / name) == digest for name, digest in said["files"].items())
             large = set(said["files"]) == LARGE_FILES
             same &= large or set(said["files"]) >= FILES
         except (KeyError, TypeError, ValueError, AttributeError, OSError):
             same = False
         if not same:
-            raise Refused(
-                f"the ledger of {release.name} was changed, or is not that of this release; the series "
-                "cannot go on without the ledger as it was written"
-            )
+            raise _changed(release)
         return cls(release, head, sha256(audit / LEDGER), sha256(release / MANIFEST), large)
 
     @property
@@ -232,14 +237,42 @@ class KeptLedger:
     def as_parent(self) -> dict[str, str]:
         return {"folder": self.release.name, "manifest": self.manifest, "ledger": self.digest}
 
+    def check_stated(self) -> None:
+        """Refuse a head that is of another series than its manifest, or has another number or parent."""
+        said = _json(self.release / MANIFEST)[SERIES]
+        wanted = self.head.said({})
+        if not isinstance(said, dict) or {name: said.get(name) for name in wanted} != wanted:
+            raise _changed(self.release)
+
     def check_last(self) -> None:
         """Refuse a parent that has a successor, be it one that was retracted."""
         if not (self.audit / SUCCESSOR).exists():
             return
         name = str(_json(self.audit / SUCCESSOR).get("folder", "another release"))
         there = (self.release.parent / name / MANIFEST).is_file()
-        gone = "" if there else ", which is not there any more: a release that was retracted still counts"
-        raise Refused(f"after {self.release.name} came {name} already{gone}; go on after {name}")
+        gone = ", which is not there any more: a release that was retracted still counts; put it back, and"
+        raise Refused(
+            f"after {self.release.name} came {name} already{';' if there else gone} go on after {name}"
+        )
+
+    def knows(self, ids: Sequence[str]) -> int:
+        """How many of these ids are those of people of the series."""
+        if self.large:
+            column = tables.read(self.audit / LARGE_PEOPLE, columns=["high", "low"])
+            halves = zip(column.column("high").rows(), column.column("low").rows(), strict=True)
+            people = {(int(high or 0), int(low or 0)) for high, low in halves}
+            return sum((int(high), int(low)) in people for high, low in self.head.halves(ids))
+        known = set(tables.read(self.audit / PEOPLE, columns=["person"]).column("person").texts)
+        return sum(self.head.digest(each) in known for each in ids)
+
+    @contextmanager
+    def gone_on_after(self) -> Iterator[None]:
+        """While the next release is made, another may come: then that is why the verifier says no."""
+        try:
+            yield
+        except NotVerified:
+            self.check_last()
+            raise
 
     def read(self) -> Ledger:
         """All of it, in memory."""
@@ -330,7 +363,40 @@ class KeptLedger:
             found.insert(0, KeptLedger.open(path))
             if found[0].head.number != found[1].head.number - 1:
                 raise Refused(f"{path.name} is not the release before {found[1].release.name}")
+            found[1].check_follows(found[0])
         return found
+
+    def check_follows(self, before: KeptLedger) -> None:
+        """Refuse a ledger before this one that is not the one that it came after."""
+        head, other = self.head, before.head
+        same = dict(head.parent or {}) == before.as_parent
+        same &= (head.series, head.key, head.k, head.l) == (other.series, other.key, other.k, other.l)
+        if not same:
+            raise Refused(
+                f"the ledgers of {before.release.name} and {self.release.name} do not belong together: one "
+                "of them was changed, or is of another series; the series cannot go on without the ledgers "
+                "as they were written"
+            )
+
+
+def _changed(release: Path) -> Refused:
+    return Refused(
+        f"the ledger of {release.name} was changed, or is not that of this release; the series cannot go on "
+        "without the ledger as it was written"
+    )
+
+
+def series_in(folder: Path) -> list[KeptLedger]:
+    """Of each series in a folder the last ledger that can be read."""
+    found: dict[str, KeptLedger] = {}
+    for path in sorted(folder.iterdir()):
+        if not (path / MANIFEST).is_file() or not (audit_folder(path) / LEDGER).is_file():
+            continue
+        with suppress(InputError, Refused):  # what cannot be read is not what this release is about
+            kept = KeptLedger.open(path)
+            last = found.get(kept.head.series, kept)
+            found[kept.head.series] = max(last, kept, key=lambda each: each.head.number)
+    return list(found.values())
 
 
 def write_texts(path: Path, names: Sequence[str], lines: Iterable[Sequence[object]]) -> None:

@@ -107,9 +107,9 @@ def _check(destination: Path, replace: bool) -> None:
     if destination.is_symlink():
         raise InputError(f"{destination} is a link; name a new folder")
     if _exists(destination) and not replace:
-        raise InputError(
-            f"{destination} exists; name a new folder, or replace it with {option('replace', True)}"
-        )
+        of_series = _exists(audit_folder(destination) / LEDGER)
+        way = "" if of_series else f", or replace it with {option('replace', True)}"
+        raise InputError(f"{destination} exists; name a new folder{way}")
     if _exists(destination) and not (destination / MANIFEST).is_file():
         raise InputError(f"{destination} exists and is no release; it is not replaced")
     private = audit_folder(destination)

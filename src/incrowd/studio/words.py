@@ -15,7 +15,7 @@ GLOSSARY: Mapping[str, str] = {
     "equivalence class": "All rows with equal quasi-identifiers; in short, a class.",
     "generalization hierarchy": "A tree over the values of a column, from each value up to * (everything).",
     "k-anonymity": (
-        "Every equivalence class has at least k persons, none of whom has more than one in k of its rows."
+        "Every equivalence class has at least k persons, and nobody has more than 1/k of its rows."
     ),
     "l-diversity": (
         "The sensitive values of every class are diverse: l different ones (distinct), or by entropy, "

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from incrowd.schema import MANIFEST
+from incrowd.schema import MANIFEST, Role, Schema
 from incrowd.verifier.digests import fingerprint
 from incrowd.verifier.failure import CheckFailed, require
 
 LEDGER, SUCCESSOR = "ledger.json", "successor.json"
 HEAD = {"format", "version", "series", "number", "key", "k", "l", "manifest", "parent", "files"}
+OF_SERIES = ("series-k", "series-l", "m-invariance")
+DATA = "data"  # data.csv, data.parquet, or a folder of parts
+READ = (Role.QUASI, Role.SENSITIVE, Role.KEEP)
+FORMAT = ("incrowd-ledger", 1)
 SAID = ("id", "number", "parent", "waiting", "lingering", "withheld", "oldest")
 
 
@@ -31,10 +36,11 @@ class LedgerChain:
     values: str = ""
 
     def check(self) -> Mapping[str, Any]:
-        """Nothing was changed, left out or forked -> the first head."""
+        """Nothing was changed, left out or forked, and all promise the same -> the first head."""
         heads = [json_of(audit / LEDGER) for _, audit in self.places]
         for number, (head, (folder, audit)) in enumerate(zip(heads, self.places, strict=True)):
-            require(set(head) == HEAD, "a ledger is not that of a series")
+            of_series = set(head) == HEAD and (head["format"], head["version"]) == FORMAT
+            require(of_series, "a ledger is not that of a series, or of another version")
             require(
                 type(head["number"]) is int and head["number"] == number,
                 "a release of the series is left out",
@@ -45,7 +51,10 @@ class LedgerChain:
             require(own, "a ledger does not belong to the release beside it")
             self._check_files(head, audit)
             self._check_parent(number, head)
-            _check_manifest(number, head, folder)
+            said = json_of(folder / MANIFEST)
+            _check_manifest(number, head, said)
+            if number < len(self.places) - 1:  # the last one is what all the other checks are about
+                _check_rows(folder, said)
         return heads[0]
 
     def key(self, head: Mapping[str, Any]) -> bytes:
@@ -82,12 +91,58 @@ class LedgerChain:
             require(not other, "the chain is forked: a release has another successor")
 
 
-def _check_manifest(number: int, head: Mapping[str, Any], folder: Path) -> None:
-    said = json_of(folder / MANIFEST).get("series")
+def _check_manifest(number: int, head: Mapping[str, Any], stated: Mapping[str, Any]) -> None:
+    said = stated.get("series")
     parent = None if head["parent"] is None else head["parent"]["manifest"]
     wanted = {"id": head["series"], "number": number, "parent": parent}
     same = isinstance(said, dict) and tuple(said) == SAID and {key: said[key] for key in wanted} == wanted
     require(same, "a manifest says another series, number or parent than its ledger")
+    found = _claimed(stated.get("claims"))
+    wanted_of = _promised(head, [model for model, _ in found])
+    same = {model for model, _ in found} == set(wanted_of)
+    same &= all(parameters == wanted_of.get(model) for model, parameters in found)
+    require(same, "a release promises another k or l over all releases than the ledgers of the series")
+
+
+def _claimed(claims: object) -> list[tuple[Any, Any]]:
+    """Model and parameters of each claim about all releases together."""
+    if not isinstance(claims, list) or not all(isinstance(each, dict) for each in claims):
+        raise CheckFailed("the claims of a manifest cannot be read")
+    return [(each["model"], each.get("parameters")) for each in claims if each.get("model") in OF_SERIES]
+
+
+def _promised(head: Mapping[str, Any], models: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What every manifest of a series claims of all releases together."""
+    if "m-invariance" in models:
+        return {"m-invariance": {"m": head["l"]}}
+    return {"series-k": {"k": head["k"]}} | ({"series-l": {"l": head["l"]}} if head["l"] != 1 else {})
+
+
+def _check_rows(folder: Path, stated: Mapping[str, Any]) -> None:
+    """Nobody exchanged the rows of an earlier release, or put others beside them."""
+    files = stated.get("files")
+    if not isinstance(files, dict):
+        raise CheckFailed("a manifest describes no files")
+    paths = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    rows = {path.as_posix() for path in paths if Path(path.parts[0]).stem == DATA}
+    require(
+        bool(rows) and rows <= set(files), f"{folder.name} does not hold exactly the rows of its manifest"
+    )
+    same = all(_same(folder / name, described) for name, described in files.items())
+    require(same, f"{folder.name} was changed: its files are not those that its manifest describes")
+
+
+def _same(path: Path, described: object) -> bool:
+    return path.is_file() and fingerprint(path) == described
+
+
+def check_read_alike(schemas: Sequence[Schema]) -> None:
+    """Texts mean the same in all ledgers: else rows that are repeated would say something else."""
+    for before, after in pairwise(schemas):
+        was, now = ({column.name: column for column in of.having(*READ)} for of in (before, after))
+        same = before.missing == after.missing and was.keys() == now.keys()
+        same = same and all(old.read_as(now[name]) for name, old in was.items())
+        require(same, "a column is read in another way than in the release before")
 
 
 def _digest(path: Path) -> str:

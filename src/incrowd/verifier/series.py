@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Claim, Role, Schema
-from incrowd.verifier.chain import LedgerChain, json_of
+from incrowd.verifier.chain import LedgerChain, check_read_alike, json_of
 from incrowd.verifier.claims.histories import Histories, ShownRelease
 from incrowd.verifier.claims.subject import BothTables, EquivalenceClasses
 from incrowd.verifier.columns import Ints, Numbering, Restoring, RowSource, as_is, numbers_of
@@ -80,6 +80,7 @@ class SeriesChecks:
     # effective
 
     def effective(self) -> str:
+        check_read_alike([*(each.schema for each in self._history.earlier), self._schema])
         self._ledgers = [self._read(audit) for _, audit in self._places]
         for number, ledger in enumerate(self._ledgers):
             once = np.unique(ledger.person).size == ledger.person.size

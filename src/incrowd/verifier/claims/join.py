@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
@@ -116,9 +116,9 @@ def read_people(
     usable = np.isin(np.arange(person.size), first_of_each(person))
     usable &= ~_among(_no_id(schema), known)[person]
     if public.blind:
-        usable &= ~_alike_in_list(known)[person]
+        usable &= ~_alike_in_list(_bare_ids(known, schema))[person]
     else:
-        usable &= (person >= len(own)) & ~_alike(known, len(own))[person]
+        usable &= (person >= len(own)) & ~_alike(_bare_ids(known, schema), len(own))[person]
     for name, column in columns.items():
         usable &= ~_among({None, *schema.missing}, numbers[name])[column]
     second_rows = None
@@ -165,21 +165,25 @@ def _among(some: set[str | None], texts: Numbering) -> Bools:
     return np.fromiter((text in some for text in texts), np.bool_, len(texts))
 
 
-def _alike(ids: Numbering, own: int) -> Bools:
+def _alike(bare: Sequence[str | None], own: int) -> Bools:
     """Which ids differ from one of the first `own` only in what some write and others leave out.
 
     Whether 7 and 007 are one person nobody can tell, and nobody may hide among rows of their own.
     """
-    bare = [_bare(text or "") for text in ids]
     known = set(bare[:own])
     return np.fromiter((text in known for text in bare), np.bool_, len(bare))
 
 
-def _alike_in_list(ids: Numbering) -> Bools:
+def _alike_in_list(bare: Sequence[str | None]) -> Bools:
     """Which ids differ from another only in this way; who is not in the public table is refused anyhow."""
-    bare = [_bare(text or "") for text in ids]
     often = Counter(bare)
     return np.fromiter((often[text] > 1 for text in bare), np.bool_, len(bare))
+
+
+def _bare_ids(ids: Numbering, schema: Schema) -> list[str | None]:
+    """Every id without what some write and others leave out; None of rows without an id, like nobody's."""
+    nobody = _no_id(schema)
+    return [None if text in nobody else _bare(text or "") for text in ids]
 
 
 def _bare(id: str) -> str:

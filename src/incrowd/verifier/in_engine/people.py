@@ -137,7 +137,7 @@ class _PeopleReader:
         session, given = self._session, self._given
         several = "SELECT bare FROM bares_ GROUP BY bare HAVING count(*) > 1"
         alike = several if given.blind else "SELECT bare FROM bares_ WHERE mine = 1"
-        self._bare("SELECT id FROM own_ UNION SELECT id FROM listed_")
+        self._bare(f"SELECT id FROM own_ UNION SELECT id FROM listed_ WHERE id NOT IN ({self._none('')})")
         complete = " AND ".join(
             f"l.{t} IS NOT NULL" + (f" AND l.{t} NOT IN ({self._none()})" if self._missing else "")
             for t in self._texts

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from incrowd.schema import Claim, Role, Schema
-from incrowd.verifier.chain import LedgerChain
+from incrowd.verifier.chain import LedgerChain, check_read_alike
 from incrowd.verifier.claims.registry import MODELS
 from incrowd.verifier.claims.subject import _meaning
 from incrowd.verifier.columns import Numbering, Restoring, RowSource, restored
@@ -155,7 +155,7 @@ class SeriesChecks:
         self._places = [(each.folder, each.audit) for each in series.earlier]
         self._places.append((series.release, series.audit))
         self._columns = [claim.column for claim in claims if claim.model == "series-l"]
-        schemas = [*(each.schema for each in series.earlier), schema]
+        schemas = self._schemas = [*(each.schema for each in series.earlier), schema]
         ledgers = [LedgerTables.of(audit, of) for (_, audit), of in zip(self._places, schemas, strict=True)]
         self._ledgers, self._checks = ledgers, LedgerChecks(session, ledgers)
         self._key = b""
@@ -167,6 +167,7 @@ class SeriesChecks:
         return f"{len(self._places)} releases"
 
     def effective(self) -> str:
+        check_read_alike(self._schemas)
         for at in range(len(self._ledgers)):
             self._checks.check_people(at)
             self._checks.check_rows(at)
