@@ -161,13 +161,22 @@ def verdicts(results: Sequence[Result]) -> list[str]:
             found.append(_loss_verdict(kinds, name, theirs, results))
             found.append(_like_verdict(kinds[name], theirs, results))
             found.append(_time_verdict(kinds[name], theirs, results))
+            found.append(_behind_verdict(kinds[name], theirs, results))
     return found or ["No peer was measured."]
+
+
+def _places(several: Sequence[Result]) -> str:
+    """Tables, each with its k."""
+    known: dict[str, list[str]] = {}
+    for one in several:
+        known.setdefault(one["table"], []).append(str(one["k"]))
+    return "; ".join(f"{table} (k = {', '.join(ks)})" for table, ks in known.items())
 
 
 def _loss_verdict(
     kinds: dict[str, Tool], name: str, theirs: Sequence[Result], results: Sequence[Result]
 ) -> str:
-    compared, behind = 0, []
+    compared, behind = 0, list[Result]()
     for peer in theirs:
         ours = [
             one
@@ -180,11 +189,11 @@ def _loss_verdict(
         if peer["how"] == "done" and ours:
             compared += 1
             best = min(ours, key=lambda one: one["gcp"])
-            behind += [] if best["gcp"] < peer["gcp"] else [f"{peer['table']}, k = {peer['k']}"]
+            behind += [] if best["gcp"] < peer["gcp"] else [peer]
     if not compared:
         return f"Information loss beside {name}: not compared, it did not finish."
     what = f"our best is ahead on {compared - len(behind)} of {compared} tables and k that were compared"
-    more = f"; **not on {'; '.join(behind)}**." if behind else "."
+    more = f"; **not on {_places(behind)}**." if behind else "."
     return f"Information loss (GCP) beside {name}: {what}{more}"
 
 
@@ -197,13 +206,13 @@ def _pairs(tool: Tool, theirs: Sequence[Result], results: Sequence[Result]) -> l
 
 def _like_verdict(tool: Tool, theirs: Sequence[Result], results: Sequence[Result]) -> str:
     """Beside the method of ours that recodes as the peer does."""
-    said: dict[str, list[str]] = {"less": [], "as much": [], "**more**": []}
+    said: dict[str, list[Result]] = {"less": [], "as much": [], "**more**": []}
     for peer, one in _pairs(tool, theirs, results):
         if peer["how"] == "done":
             ours, other = round(one["gcp"], 4), round(peer["gcp"], 4)
             word = "less" if ours < other else "as much" if ours == other else "**more**"
-            said[word].append(f"{peer['table']}, k = {peer['k']}")
-    parts = [f"{word} on {'; '.join(where)}" for word, where in said.items() if where]
+            said[word].append(peer)
+    parts = [f"{word} on {_places(where)}" for word, where in said.items() if where]
     lost = "; ".join(parts) or "nothing that could be compared"
     return f"{LIKE[tool.tool, tool.method]}, which recodes as it does, loses {lost}."
 
@@ -222,13 +231,35 @@ def _time_verdict(tool: Tool, theirs: Sequence[Result], results: Sequence[Result
     if tool.tool not in PURE_PYTHON:
         return said + "."
     for how, word in (("done", "less than"), ("limit", "stopped before")):
-        missed = [
-            f"{peer['table']}, k = {peer['k']}"
-            for ratio, peer in ratios
-            if ratio < GOAL and peer["how"] == how
-        ]
-        said += f"; **{word} {GOAL} times on {'; '.join(missed)}**" if missed else ""
+        missed = [peer for ratio, peer in ratios if ratio < GOAL and peer["how"] == how]
+        said += f"; **{word} {GOAL} times on {_places(missed)}**" if missed else ""
     return said + "."
+
+
+# As many digits as the tables show: nobody is ahead by what is not shown.
+BEHIND = {
+    "suppresses more rows": ("lost", 0),
+    "has a larger discernibility": ("discernibility", 1),
+    "has a larger error of 1-column counts": ("one_way", 3),
+    "has a larger error of 2-column counts": ("two_way", 3),
+    "takes more memory": ("megabytes", 0),
+}
+
+
+def _behind_verdict(tool: Tool, theirs: Sequence[Result], results: Sequence[Result]) -> str:
+    """In what else ours of the same recoding is worse."""
+    pairs = [(peer, one) for peer, one in _pairs(tool, theirs, results) if peer["how"] == "done"]
+    ours, parts = LIKE[tool.tool, tool.method], []
+    for words, (key, digits) in BEHIND.items():
+        known = [(peer, one) for peer, one in pairs if None not in (peer[key], one[key])]
+        worse = [peer for peer, one in known if round(one[key], digits) > round(peer[key], digits)]
+        if worse:
+            parts.append(f"{words} {'everywhere' if len(worse) == len(known) else f'on {_places(worse)}'}")
+    if not pairs:
+        return f"What else is worse than with {tool.name}: not compared."
+    return (
+        f"Where {ours} is behind: it {'; '.join(parts)}." if parts else f"{ours} is behind in nothing else."
+    )
 
 
 # Pictures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -71,6 +72,10 @@ TOOLS = (
 )
 
 
+# Peers ask for old versions of these: on a newer Python they would be compiled, for half an hour or in vain.
+NOT_COMPILED = "numpy,pandas,scipy,scikit-learn"
+
+
 class Missing(Exception):
     """A tool is not here; the sentence says why."""
 
@@ -90,11 +95,11 @@ def python_of(peer: str) -> Path:
     print(f"peers: installing {', '.join(WANTED[peer])}", file=sys.stderr)
     try:
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True, capture_output=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "-qq", *WANTED[peer]], check=True, capture_output=True
-        )
+        pip = [str(python), "-m", "pip", "install", "-qq", "--only-binary", NOT_COMPILED]
+        subprocess.run([*pip, *WANTED[peer]], check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
-        raise Missing(f"pip could not install {peer}") from None
+        here = ".".join(platform.python_version_tuple()[:2])
+        raise Missing(f"pip could not install {peer} for Python {here}; an older one may do") from None
     (home / "ready").touch()
     return python
 

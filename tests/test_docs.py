@@ -377,8 +377,8 @@ def tours(tmp_path_factory: pytest.TempPathFactory) -> Tours:
     return Tours(tmp_path_factory.mktemp("tours") / "tour")
 
 
-def ran_in_order(path: str, here: Path, tours: Tours, names: dict[str, object]) -> Iterator[str]:
-    """Run the blocks of a page one after the other; a command must print what is shown."""
+def ran_in_order(path: str, here: Path, tours: Tours, names: dict[str, object]) -> Iterator[tuple[str, str]]:
+    """Run the blocks of a page one after the other; a command prints what is shown. With its output."""
     for language, block in re.findall(
         r"^```(console|python)\n(.*?)^```$", said(path), re.MULTILINE | re.DOTALL
     ):
@@ -399,24 +399,55 @@ def ran_in_order(path: str, here: Path, tours: Tours, names: dict[str, object]) 
             assert (command, result.exit_code) == (command, expected), result.output
             printed = " ".join(result.output.split())
             assert not [shown for shown in lines if " ".join(shown.split()) not in printed], command
-            yield command
+            yield command, result.output
+
+
+def rows_of_methods(path: str) -> list[list[str]]:
+    """Rows of a page's tables that begin with a method, without those that are said to be about so."""
+    rows = [line.strip("| ").split(" | ") for line in said(path).splitlines() if line.startswith("| `")]
+    return [row for row in rows if row[0].strip("`") in all_methods() and "about" not in " ".join(row)]
+
+
+def figures(words: str) -> set[str]:
+    return set(re.findall(r"[\d.]+(?:/\d+|%)?", words.replace(" %", "%")))
 
 
 @pytest.mark.parametrize("path", ["README.md", "docs/cli.md", "docs/positions.md", *TUTORIALS])
 def test_commands_print_what_is_shown(
-    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tours: Tours
+    path: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tours: Tours,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setitem(contracts._CATALOGUE, "algorithm", dict(catalogue("algorithm")))  # a page adds to it
     names: dict[str, object] = {"__name__": "__main__"}
-    assert len(list(ran_in_order(path, tmp_path, tours, names))) >= 4
+    ran = list(ran_in_order(path, tmp_path, tours, names))
+    assert len(ran) >= 4
+    if path in TUTORIALS:
+        compared = [line for command, out in ran if " compare " in command for line in out.splitlines()]
+        rows = rows_of_methods(path)
+        assert bool(rows) is bool(compared)
+        wrong = [
+            row
+            for row in rows
+            if not any(
+                row[0].strip("`") in line and figures(" ".join(row[1:])) <= figures(line) for line in compared
+            )
+        ]
+        assert not wrong
     if path == "README.md":
         release = names["release"]
         assert isinstance(release, Release)
         assert release.verdict.passed
         assert f'release.loss()["gcp"]  # {release.loss()["gcp"]:.4f}' in said(path)
         assert (tmp_path / "release-from-python" / "release.json").exists()
+        shown = re.findall(r"^print\(.*\)  # (.*)$", said(path), re.MULTILINE)
+        printed = capsys.readouterr().out.splitlines()
+        assert len(shown) == 1
+        assert not [line for line in shown if line not in printed]
 
 
 def test_all_blocks_about_python_run_one_after_the_other(
@@ -430,6 +461,7 @@ def test_all_blocks_about_python_run_one_after_the_other(
         exec(compile(block, "docs/python.md", "exec"), names)
     assert len(blocks) >= 9
     printed = capsys.readouterr().out
+    assert re.findall(r"^<Verdict: (\w+)", printed, re.MULTILINE) == ["passed"]
     comment = re.search(r"print\(error\)  # (.*)", said("docs/python.md"))
     assert comment is not None
     assert comment[1] in printed

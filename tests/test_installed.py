@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from hatchling.builders.sdist import SdistBuilder
+from support.lowest import BROAD, least_versions
 from support.night import NIGHT
 from support.places import ROOT
 
@@ -72,7 +73,7 @@ def test_the_sdist_has_what_its_tests_read() -> None:
     """As its builder lists it; to pack it takes seconds, which the night has."""
     inside = {str(each.distribution_path) for each in SdistBuilder(str(ROOT)).recurse_included_files()}
     left_out = tracked() - inside - {"pyproject.toml"}  # which every sdist has
-    assert {path.split("/")[0] for path in left_out} <= {".ci", ".github", ".gitattributes"}
+    assert {path.split("/")[0] for path in left_out} <= {".ci", ".gitattributes"}
     assert inside | {"pyproject.toml"} <= tracked()
 
 
@@ -88,6 +89,17 @@ def test_the_wheel_says_which_pythons_it_is_for(wheel: Path) -> None:
 def test_the_workflow_runs_every_python_that_is_promised() -> None:
     workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
     assert f"python: [{', '.join(f'{chr(34)}{python}{chr(34)}' for python in PYTHONS)}]" in workflow
+
+
+def test_the_least_versions_are_those_of_every_library_that_is_named() -> None:
+    """`./run lowest` installs them; the workflow does so as well."""
+    project = {
+        "dependencies": ["b>=2"],
+        "optional-dependencies": {"x": ["a[c]>=1.5", "b>=2"], "y": ["d>=4.1"]},
+    }
+    assert least_versions(project) == ["a==1.5", "b==2", "d==4.1"]
+    assert not [place for place in BROAD if not (ROOT / place).exists()]
+    assert "./run lowest\n" in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
 
 
 def elsewhere() -> dict[str, str]:
@@ -111,7 +123,7 @@ def test_an_installed_wheel_works_without_the_checkout(wheel: Path, tmp_path: Pa
     # the libraries of this environment, but not what its .pth files add: the checkout
     (packages / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     pip = [sys.executable, "-m", "pip", "--python", str(home / "bin" / "python"), "install", "-qq"]
-    options = ["--no-deps", "--no-index", "--no-compile", "--disable-pip-version-check"]
+    options = ["--no-deps", "--no-index", "--no-compile", "--ignore-installed", "--disable-pip-version-check"]
     subprocess.run([*pip, *options, str(wheel)], check=True)
     where = [str(home / "bin" / "python"), "-c", "import incrowd; print(incrowd.__file__)"]
     found = subprocess.run(

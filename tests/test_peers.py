@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +22,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 
 from peer_measures import Domain, columns_of, domains_of, measured
 from peer_page import page, verdicts
-from peer_tools import TOOLS, Missing, Table, command, jar, policy_text
+from peer_tools import TOOLS, Missing, Table, command, jar, policy_text, python_of
 from peers import CENSUS, is_known, prepared, reason, spent
 
 from incrowd.policy import Policy
@@ -148,14 +149,31 @@ def test_the_page_says_who_is_not_anonymous() -> None:
 
 def test_the_page_says_where_we_are_behind_and_who_was_stopped() -> None:
     behind = "\n".join(verdicts([result(OURS), result(PEER, gcp=0.05, seconds=5.0)]))
-    assert "ahead on 0 of 1 tables and k that were compared; **not on adult_arx, k = 10**" in behind
-    assert "loses **more** on adult_arx, k = 10" in behind
-    assert "**less than 10 times on adult_arx, k = 10**" in behind
+    assert "ahead on 0 of 1 tables and k that were compared; **not on adult_arx (k = 10)**" in behind
+    assert "loses **more** on adult_arx (k = 10)" in behind
+    assert "**less than 10 times on adult_arx (k = 10)**" in behind
     ahead = "\n".join(verdicts([result(OURS), result(PEER, gcp=0.2, seconds=25.0)]))
     assert "**" not in ahead
     stopped = page([result(OURS), result(PEER, how="limit", seconds=300.0)])
     assert f"| {PEER} | more than 300 |" in stopped
     assert "it did not finish" in stopped
+
+
+def test_the_page_says_in_what_else_we_are_behind() -> None:
+    worse = result(OURS, lost=7, megabytes=200, discernibility=12.04)
+    said = "\n".join(
+        verdicts([worse, result(PEER), result(OURS, k=50), result(PEER, k=50, discernibility=12.0)])
+    )
+    assert (
+        "behind: it suppresses more rows on adult_arx (k = 10); takes more memory on adult_arx (k = 10)."
+        in said
+    )
+    said = "\n".join(verdicts([result(OURS, one_way=0.101), result(PEER)]))
+    assert "behind: it has a larger error of 1-column counts everywhere." in said
+    said = "\n".join(verdicts([result(OURS, one_way=0.1004), result(PEER)]))
+    assert "behind in nothing else" in said
+    unknown = "\n".join(verdicts([result(OURS, megabytes=None), result(PEER)]))
+    assert "memory" not in unknown
 
 
 def test_what_was_skipped_is_named_with_the_reason() -> None:
@@ -201,8 +219,27 @@ def test_the_memory_of_a_run_is_its_own() -> None:
 
 def test_a_peer_that_was_stopped_is_not_said_to_be_nearly_as_fast() -> None:
     said = "\n".join(verdicts([result(OURS), result(PEER, how="limit", seconds=12.0)]))
-    assert "**stopped before 10 times on adult_arx, k = 10**" in said
+    assert "**stopped before 10 times on adult_arx (k = 10)**" in said
     assert "less than" not in said
+
+
+def test_a_peer_that_cannot_be_installed_is_skipped_and_not_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked: list[list[str]] = []
+
+    def refusing(words: list[str], **_: object) -> None:
+        asked.append([str(word) for word in words])
+        if "pip" in asked[-1]:
+            raise subprocess.CalledProcessError(1, words)
+
+    monkeypatch.setattr(subprocess, "run", refusing)
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    with pytest.raises(Missing, match=f"could not install anjana for Python {here}"):
+        python_of("anjana")
+    place = asked[-1].index("--only-binary")
+    assert "numpy" in asked[-1][place + 1].split(",")
 
 
 def test_without_a_jar_arx_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

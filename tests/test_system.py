@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import errno
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from support.parsed import parsed
+from support.places import ROOT
+from typer.testing import CliRunner
 
 from incrowd import system
+from incrowd.cli.app import app
 from incrowd.errors import InputError, TableError
 from incrowd.examples import write_example
 from incrowd.kernels import kept
@@ -20,9 +28,11 @@ from incrowd.studio import links
 from incrowd.tables import parquet_reader
 from incrowd.tables.checked_files import open_regular
 
-# What no Windows has, taken away before the package is imported; its lock of a byte is played by flock.
+# What no Windows has, taken away before the package is imported; its lock of a byte is played by flock, and
+# text whose line end nobody names gets the one of Windows.
 LIKE_WINDOWS = """
 import fcntl, types, sys, os, ctypes, signal, asyncio, subprocess, tempfile, duckdb, numba, scipy.stats
+import builtins, io
 real = fcntl.flock
 def locking(handle, how, size):
     real(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -34,6 +44,11 @@ for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_DIRECTORY", "geteuid", 
 del signal.SIGHUP
 library = ctypes.CDLL
 ctypes.CDLL = lambda name, *rest, **more: library(name + "", *rest, **more)  # no name, no library
+plainly = io.open
+def opened(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *rest):
+    translated = "b" not in mode and newline is None and set(mode) & set("wax+")
+    return plainly(file, mode, buffering, encoding, errors, "\\r\\n" if translated else newline, *rest)
+io.open = builtins.open = opened
 import incrowd
 incrowd._command_line()
 """
@@ -57,6 +72,168 @@ def test_a_table_is_published_without_what_windows_lacks(clinic: Path) -> None:
     assert sorted(path.name for path in clinic.iterdir()) == ["release", "release.audit", "tour"]
     done = as_on_windows(clinic, "verify release --original tour/patients.csv -p tour/policy.toml")
     assert "All claims of the release hold." in done.stdout
+
+
+def test_a_release_made_like_that_is_verified_elsewhere(clinic: Path) -> None:
+    """Its files have one form, byte for byte, wherever they were written."""
+    line = "publish tour/patients.csv -p tour/policy.toml --method mondrian -o"
+    assert as_on_windows(clinic, f"{line} theirs").returncode == 0
+    here = ["verify", "theirs", "--original", "tour/patients.csv", "-p", "tour/policy.toml"]
+    with contextlib.chdir(clinic):
+        done = CliRunner().invoke(app, here)
+    assert (done.exit_code, "All claims of the release hold." in done.output) == (0, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("inspect tour/patients.csv -o found.toml", "Wrote found.toml"),
+        ("policy role tour/policy.toml education=drop", "Wrote tour/policy.toml"),
+        ("demo --folder other", "The files of this tour are in other."),
+    ],
+)
+def test_commands_that_write_do_so_without_what_windows_lacks(clinic: Path, line: str, said: str) -> None:
+    done = as_on_windows(clinic, line)
+    assert (done.returncode, done.stderr if done.returncode else "") == (0, "")
+    assert said in done.stdout
+    assert not [path for path in clinic.rglob("*") if path.is_file() and b"\r\n" in path.read_bytes()]
+
+
+def texts_without_line_ends(tree: ast.AST) -> list[int]:
+    """Lines that write text and leave its line ends to the system: a file is not the same everywhere."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        words = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+        modes = [
+            word for word in words if isinstance(word, str) and re.fullmatch("[rwaxt+]*[wax+][t+]*", word)
+        ]
+        writes = name == "write_text" or (name in ("open", "fdopen", "NamedTemporaryFile") and modes)
+        if writes and "newline" not in {keyword.arg for keyword in node.keywords}:
+            found.append(node.lineno)
+    return found
+
+
+def test_text_is_written_with_line_ends_that_are_named() -> None:
+    trees = parsed(ROOT / "src" / "incrowd")
+    assert len(trees) > 200
+    assert not [(path.name, line) for path, tree in trees.items() for line in texts_without_line_ends(tree)]
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("path.write_text(text, encoding='utf-8')", True),
+        ("path.write_text(text, encoding='utf-8', newline='\\n')", False),
+        ("os.fdopen(handle, 'w', encoding='utf-8')", True),
+        ("path.open('x')", True),
+        ("path.open('wb')", False),
+        ("open(path, encoding='utf-8')", False),
+    ],
+)
+def test_text_without_a_named_line_end_is_seen(source: str, seen: bool) -> None:
+    assert bool(texts_without_line_ends(ast.parse(source))) is seen
+
+
+@pytest.mark.parametrize(("encoding", "line"), [("cp1252", "---"), ("utf-8", "───")])
+def test_lines_of_tables_are_signs_that_the_terminal_can_show(clinic: Path, encoding: str, line: str) -> None:
+    words = [sys.executable, "-c", "import incrowd; incrowd._command_line()", "inspect", "tour/patients.csv"]
+    told = os.environ | {"PYTHONIOENCODING": encoding}
+    done = subprocess.run(words, cwd=clinic, env=told, capture_output=True)
+    assert done.returncode == 0
+    assert line in done.stdout.decode(encoding)
+    assert b"\\u" not in done.stdout
+
+
+# What the library reference says is not there on Windows, or on Linux alone, and could be of use here.
+NOT_EVERYWHERE = {
+    *(
+        "fcntl",
+        "flock",
+        "lockf",
+        "resource",
+        "setrlimit",
+        "getrusage",
+        "pwd",
+        "grp",
+        "termios",
+        "pty",
+        "syslog",
+    ),
+    *("fork", "forkpty", "posix_spawn", "wait4", "waitid", "setsid", "killpg", "nice", "getpgid", "mkfifo"),
+    *("geteuid", "getuid", "getegid", "getgid", "setuid", "chown", "fchown", "lchown", "fchmod", "chroot"),
+    *(
+        "sched_getaffinity",
+        "sched_setaffinity",
+        "sysconf",
+        "statvfs",
+        "fdatasync",
+        "posix_fadvise",
+        "sendfile",
+    ),
+    *(
+        "copy_file_range",
+        "memfd_create",
+        "eventfd",
+        "pidfd_open",
+        "openpty",
+        "getxattr",
+        "setxattr",
+        "splice",
+    ),
+    *("O_NOFOLLOW", "O_NONBLOCK", "O_DIRECTORY", "O_TMPFILE", "O_PATH", "O_NOATIME", "O_SYNC", "O_DSYNC"),
+    *(
+        "SIGHUP",
+        "SIGKILL",
+        "SIGALRM",
+        "SIGUSR1",
+        "SIGUSR2",
+        "SIGCHLD",
+        "SIGPIPE",
+        "SIGQUIT",
+        "setitimer",
+        "alarm",
+    ),
+    *(
+        "RLIMIT_AS",
+        "RLIMIT_CPU",
+        "RLIMIT_CORE",
+        "RLIMIT_NOFILE",
+        "RLIMIT_FSIZE",
+        "RLIMIT_DATA",
+        "RLIMIT_NPROC",
+    ),
+    *(
+        "pass_fds",
+        "preexec_fn",
+        "start_new_session",
+        "dir_fd",
+        "fchdir",
+        "AF_UNIX",
+        "set_blocking",
+        "madvise",
+    ),
+    *("prctl", "renameat2", "seccomp", "unshare", "inotify_init", "malloc_trim", "add_signal_handler"),
+    *("/proc", "/dev/fd", "/dev/shm", "/dev/stdout", "/dev/stdin", "/sys/fs/cgroup"),
+}
+
+
+def not_everywhere(tree: ast.AST) -> set[str]:
+    """Calls, arguments and places of a module that not every system has."""
+    used: set[Any] = {getattr(node, "attr", None) or getattr(node, "arg", None) for node in ast.walk(tree)}
+    words = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    texts = " ".join(word for word in words if isinstance(word, str))
+    places = {name for name in NOT_EVERYWHERE if name.startswith("/") and re.search(rf"{name}\\b", texts)}
+    return (used | {word for word in words if isinstance(word, str)}) & NOT_EVERYWHERE | places
+
+
+def test_every_call_that_not_all_systems_have_is_on_the_page() -> None:
+    page = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    used = {name for tree in parsed(ROOT / "src" / "incrowd").values() for name in not_everywhere(tree)}
+    assert {"flock", "renameat2", "pass_fds", "/proc", "O_NOFOLLOW"} <= used
+    assert not [name for name in sorted(used) if not re.search(rf"`[^`]*{name}[^`]*`", page)]
 
 
 def test_the_studio_says_which_systems_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ source_suffix = {".md": "markdown"}
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4  # as Git hosts name them
 
+highlight_language = "none"  # a block that names no language has none, such as claims and folders
 default_role = "code"  # docstrings have single backquotes
 napoleon_google_docstring = False
 autodoc_member_order = "bysource"

@@ -103,7 +103,10 @@ def test_typed_parquet_files_and_folders_of_them(tmp_path: Path) -> None:
     folder.mkdir()
     for part in ("1", "2"):
         duckdb.sql(f"COPY ({TYPED}) TO '{folder / part}.parquet'")
-    assert by_engine(folder, tmp_path) == by_memory(folder)
+    rows, expected = by_engine(folder, tmp_path), by_memory(folder)
+    assert rows is not None
+    assert expected is not None
+    assert sorted(rows, key=repr) == sorted(expected, key=repr)  # a join promises no order
     assert by_engine(folder / "1.parquet", tmp_path) == by_memory(folder / "1.parquet")
     duckdb.sql(f"COPY (SELECT 1 AS a, 2 AS z) TO '{folder / '3.parquet'}'")
     files = TableFiles.of(folder)

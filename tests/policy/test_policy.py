@@ -296,9 +296,19 @@ def test_any_text_survives_toml(name: str, text: str) -> None:
     assert tomllib.loads(f"{toml_key(name)} = {toml_text(text)}") == {name: text}
 
 
+def without_what_holds_anyhow(schema: Any) -> Any:
+    """Objects may have more keys where nothing is said: older versions of pydantic do not say it."""
+    if isinstance(schema, list):
+        return [without_what_holds_anyhow(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    said = {key: value for key, value in schema.items() if (key, value) != ("additionalProperties", True)}
+    return {key: without_what_holds_anyhow(value) for key, value in said.items()}
+
+
 def test_the_published_schema_is_current() -> None:
     written = json.loads((DOCS / "policy.schema.json").read_text(encoding="utf-8"))
-    assert written == Policy.json_schema()
+    assert without_what_holds_anyhow(written) == without_what_holds_anyhow(Policy.json_schema())
 
 
 def test_every_key_is_explained() -> None:

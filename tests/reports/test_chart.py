@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incrowd.reports.chart import Chart, ChartLine
+from incrowd.reports.chart import Chart, ChartLine, RateChart
 from incrowd.reports.svg import (
     BOTTOM,
     DASHES,
@@ -86,6 +86,18 @@ def test_the_legend_names_every_line_and_stands_beside_the_lines() -> None:
     for line in (OURS, THEIRS):
         assert float(words[line.name].get("x") or 0) > WIDTH - RIGHT
     assert {"Loss", "k", "bits", "5", "20", "0", "1.5"} <= set(words)
+
+
+@pytest.mark.parametrize("kind", [Chart, RateChart])
+def test_a_legend_of_many_long_names_is_not_cut(kind: type[Chart]) -> None:
+    names = [f"another tool, 10 % suppressed at most, {i}" for i in range(25)]
+    lines = tuple(ChartLine(name, ((0, 1), (1, 2)), i) for i, name in enumerate(names))
+    root = ET.fromstring(kind("Loss", "k", "bits", lines).svg())
+    found = {text.text: text for text in root.iter(f"{SPACE}text") if text.text in names}
+    assert set(found) == set(names)
+    for name, text in found.items():
+        assert float(text.get("x", "")) + len(name) * 0.55 * 13 < float(root.get("width", ""))
+        assert float(text.get("y", "")) < float(root.get("height", ""))
 
 
 def test_a_picture_can_be_heard() -> None:

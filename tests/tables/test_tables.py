@@ -564,7 +564,13 @@ def test_a_value_has_the_same_text_from_parquet(tmp_path: Path) -> None:
     size = max(len(values) for _, values, _ in VALUES.values())
     columns = {n: pa.array(v + [None] * (size - len(v)), kind) for n, (kind, v, _) in VALUES.items()}
     pq.write_table(pa.table(columns), tmp_path / "t.parquet")
-    expected = {n: texts + [None] * (size - len(texts)) for n, (_, _, texts) in VALUES.items()}
+    if "Time(isAdjustedToUTC=true" in str(pq.ParquetFile(tmp_path / "t.parquet").schema):  # an older Arrow
+        with pytest.raises(TableError, match="'time' has moments with a time zone"):
+            read(tmp_path / "t.parquet")
+        del columns["time"]
+        pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    texts_of = {name: texts for name, (_, _, texts) in VALUES.items() if name in columns}
+    expected = {name: texts + [None] * (size - len(texts)) for name, texts in texts_of.items()}
     assert contents(read(tmp_path / "t.parquet")) == expected
 
 

@@ -52,7 +52,7 @@ def _publish_examples() -> None:
         write_example(home)
         table = home / "patients.csv"
         proposed = home / "proposed.toml"
-        proposed.write_text(policy_text(inspect(table), table.name), encoding="utf-8")
+        proposed.write_text(policy_text(inspect(table), table.name), encoding="utf-8", newline="\n")
         guarded = Policy.load(home / "policy.toml")
         plain = guarded.model_copy(update={"privacy": guarded.privacy.model_copy(update={"l": None})})
         for number, policy in enumerate((guarded, plain, Policy.load(proposed))):

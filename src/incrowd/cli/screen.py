@@ -102,6 +102,15 @@ def be_robust() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _line_sign() -> str:
+    """What a line is made of: a sign that the terminal can show, also that of a Windows without UTF-8."""
+    try:
+        "─".encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "-"
+    return "─"
+
+
 def print_json(content: object) -> None:
     """One JSON document on standard output."""
     ascii_only = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
@@ -200,7 +209,7 @@ def table(
     cells = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
     head, body, gone = laid_out(names, cells, room, right=right, least=least)
     shown = Text(f"{folded(title, width=room)}\n" if title else "")
-    rule = "─" * (max(map(cell_width, [*head, *body])) + 2)
+    rule = _line_sign() * (max(map(cell_width, [*head, *body])) + 2)
     shown.append("\n" + "".join(f"{INDENT}{line}\n" for line in head), "bold")
     shown.append(f" {rule}\n" + "".join(f"{INDENT}{line}\n" for line in body))
     if gone:

@@ -308,7 +308,7 @@ class KeptTrials:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".new")  # mode 0600
             try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
                     file.write(text)
                 Path(name).replace(self.folder / f"{key}.json")
             finally:

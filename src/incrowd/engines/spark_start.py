@@ -166,7 +166,7 @@ def _start(work: Path, resources: Resources, gateway: list[Any]) -> SparkSession
 def _settings(work: Path, resources: Resources) -> dict[str, str]:
     """What is said to Spark; anything else is said by its own files of settings, or by spark-submit."""
     log = work / "log4j2.properties"
-    log.write_text(QUIET, encoding="utf-8")
+    log.write_text(QUIET, encoding="utf-8", newline="\n")
     here = {
         "spark.app.name": "incrowd",
         "spark.ui.enabled": "false",

@@ -263,7 +263,8 @@ def _written(target: Path, content: bytes) -> None:
     with cleaned_by(lambda: new.unlink(missing_ok=True)):
         try:
             with os.fdopen(handle, "wb") as file:
-                os.fchmod(file.fileno(), mode)
+                if hasattr(os, "fchmod"):  # Windows has none before Python 3.13
+                    os.fchmod(file.fileno(), mode)
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())

@@ -367,7 +367,7 @@ def _write_beside(made: LargeDraft, folder: Path, written: Iterable[Path]) -> di
             tables.write_csv(table, folder / name)
             files[name] = described(folder / name)
     manifest = {**made.manifest, "files": dict(sorted(files.items()))}
-    (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
+    (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8", newline="\n")
     manifest["files"] = dict(sorted({**files, DATASHEET: described(folder / DATASHEET)}.items()))
     write_json(folder / MANIFEST, manifest)
     return manifest

@@ -339,7 +339,7 @@ def _write_schema_and_links(made: Draft, audit: Path) -> None:
     write_json(audit / SCHEMA, schema_as_dict(made.schema))
     if made.linked:  # nothing else states whose row it is
         links = json.dumps(_links(made)) + "\n"  # all on one line, which is written far faster
-        (audit / LINKS).write_text(links, encoding="utf-8")
+        (audit / LINKS).write_text(links, encoding="utf-8", newline="\n")
 
 
 BY_CANDIDATES = (CandidateDiversity.name, CandidateCloseness.name)
@@ -372,7 +372,7 @@ def _write_release(made: Draft, folder: Path, form: Form) -> dict[str, Any]:
         if table is not None:
             write_csv(table, folder / name)
             manifest["files"][name] = described(folder / name)
-    (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8")
+    (folder / DATASHEET).write_text(datasheet(manifest), encoding="utf-8", newline="\n")
     manifest["files"][DATASHEET] = described(folder / DATASHEET)
     manifest["files"] = dict(sorted(manifest["files"].items()))
     write_json(folder / MANIFEST, manifest)

@@ -96,7 +96,7 @@ class Head:
     def write(self, audit: Path, manifest: Path, files: Iterable[str]) -> None:
         """Write it beside these files of a ledger."""
         head = self.written(sha256(manifest), {name: sha256(audit / name) for name in sorted(files)})
-        (audit / LEDGER).write_text(json.dumps(head, indent=2) + "\n", encoding="utf-8")
+        (audit / LEDGER).write_text(json.dumps(head, indent=2) + "\n", encoding="utf-8", newline="\n")
 
     def said(self, counts: Mapping[str, int]) -> dict[str, Any]:
         """What the manifest says of the series."""

@@ -217,7 +217,8 @@ def _mark(folder: Path, destination: Path, after: Path) -> None:
     with (folder / "release" / MANIFEST).open("rb") as file:
         manifest = hashlib.file_digest(file, "sha256").hexdigest()
     mark = folder / SUCCESSOR
-    mark.write_text(json.dumps({"folder": destination.name, "manifest": manifest}) + "\n", encoding="utf-8")
+    text = json.dumps({"folder": destination.name, "manifest": manifest}) + "\n"
+    mark.write_text(text, encoding="utf-8", newline="\n")
     os.chmod(mark, 0o600)
     os.utime(mark, (EPOCH, EPOCH))
     _sync(mark)
@@ -274,7 +275,7 @@ def _noted(folder: Path, destination: Path, after: Path | None = None) -> list[_
     if after is not None:
         note |= {"after": after.name, "mark": str(_inode(folder / SUCCESSOR))}
     note |= {name: str(_inode(folder / name)) for name in ("audit", "release")}
-    with (folder / NOTE).open("x", encoding="utf-8") as file:
+    with (folder / NOTE).open("x", encoding="utf-8", newline="\n") as file:
         json.dump(note, file)
         file.flush()
         os.fsync(file.fileno())
@@ -422,7 +423,7 @@ def described(path: Path) -> dict[str, Any]:
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write what a release or its audit says, one thing on a line."""
     text = json.dumps(content, indent=2, ensure_ascii=False, default=_plain) + "\n"
-    path.write_text(text, encoding="utf-8")
+    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _plain(value: object) -> object:

@@ -46,7 +46,7 @@ class ChartLine:
             parts.append(
                 svg.marker(self.look, self.ours, frame.x(x), frame.y(y), f"{self.name}: {svg.number(y)}")
             )
-        left, y = svg.WIDTH - svg.RIGHT + 18, TOP + 12 + 22 * number_in_legend
+        left, y = frame.right + svg.LEGEND - 48, TOP + 12 + svg.ENTRY * number_in_legend
         parts.append(svg.stroke(left, y, left + 40, y, how))
         return [*parts, svg.marker(self.look, self.ours, left + 20, y), svg.word(self.name, left + 48, y + 4)]
 
@@ -87,7 +87,7 @@ class Chart:
 
     def frame(self) -> Frame:
         """Where values lie."""
-        return Frame.around(self.points)
+        return Frame.around(self.points, [line.name for line in self.lines])
 
     def svg(self) -> str:
         """The picture."""
@@ -123,12 +123,12 @@ class RateChart(Chart):
 
     def frame(self) -> Frame:
         """Where values lie."""
-        plain = Frame.around(self.points)
+        plain = Chart.frame(self)
         highest = max([y for _, y in self.points if y > 0], default=self.least)
         low = floor(log10(min(self.least, highest)) + 1e-9)
         high = max(low + 1, -floor(-log10(highest) + 1e-9))
         ticks = (0.0, *(round(10.0**power, 12) for power in range(low, high + 1)))
-        return PowerFrame(plain.x_low, plain.x_high, 0.0, ticks[-1], plain.x_ticks, ticks)
+        return PowerFrame(plain.x_low, plain.x_high, 0.0, ticks[-1], plain.x_ticks, ticks, plain.area)
 
 
 @dataclass(frozen=True, slots=True)

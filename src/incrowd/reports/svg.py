@@ -5,7 +5,7 @@ Colour, marker and dashes each tell lines from each other, so that a photocopy s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
@@ -22,6 +22,7 @@ MARKERS = tuple(CORNERS)
 DASHES = ("7 4", "2 3", "9 3 2 3", "12 4", "4 2", "1 5")
 WIDTH, HEIGHT = 740, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 230, 46, 58  # margins; the legend stands on the right
+LEGEND, ENTRY = 66, 22  # what stands left of a name in the legend; from one entry to the next
 LABEL = 32  # for the label of the upright axis, and what parts it from the numbers and these from the axis
 SIZE, RING = 4.0, 6.5  # of a marker, from its middle: filled, and hollow around one at the same place
 TICKS = 6
@@ -155,13 +156,16 @@ class Frame:
     area: Area = WIDE
 
     @classmethod
-    def around(cls, points: Iterable[tuple[float, float]]) -> Frame:
-        """All points; the upright axis begins at 0 unless values lie below."""
+    def around(cls, points: Iterable[tuple[float, float]], names: Sequence[str] = ()) -> Frame:
+        """All points, and room for the names in a legend; the upright axis begins at 0 or below."""
         every = list(points)
         xs, ys = sorted({x for x, _ in every}), [y for _, y in every]
         up, along = ticks(min(0.0, *ys), max(ys)), tuple(xs) if len(xs) <= TICKS else ticks(xs[0], xs[-1])
         wide = max(text_width(number(value), 13) for value in up)
-        area = Area(left=max(LEFT, LABEL + wide))  # the upright label stands left of the longest number
+        right = max([RIGHT, *(LEGEND + text_width(name, 13) for name in names)])
+        height = max(HEIGHT, TOP + ENTRY * (len(names) + 1))
+        left = max(LEFT, LABEL + wide)  # the upright label stands left of the longest number
+        area = Area(width=WIDTH - RIGHT + right, height=height, left=left, right=right)
         return cls(min(xs[0], along[0]), max(xs[-1], along[-1]), up[0], up[-1], along, up, area)
 
     def x(self, value: float) -> float:

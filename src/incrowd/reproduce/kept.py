@@ -59,7 +59,7 @@ class Keeper:
             return
         file = self._file(key)
         half = file.with_suffix(".half")
-        half.write_text(repr((repr(key), _plain(value))), "utf-8")
+        half.write_text(repr((repr(key), _plain(value))), encoding="utf-8", newline="\n")
         os.replace(half, file)
 
     def _file(self, key: object) -> Path:
@@ -147,7 +147,7 @@ def _prepare(folder: Path, settings: Mapping[str, Any]) -> None:
             return
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
-        (folder / SETTINGS).write_text(wanted, "utf-8")
+        (folder / SETTINGS).write_text(wanted, encoding="utf-8", newline="\n")
     except OSError as error:
         raise InputError(f"cannot write into {folder.parent}: {error.strerror}") from None
 

@@ -76,4 +76,4 @@ def end_with_parent(lines: IO[bytes]) -> None:
 
 
 def quiet_end() -> None:
-    sys.stderr = open(os.devnull, "w")  # noqa: SIM115  # a traceback would quote data
+    sys.stderr = open(os.devnull, "w", encoding="utf-8", newline="\n")  # noqa: SIM115  # a traceback would quote data

@@ -57,7 +57,8 @@ def note(port: int, folder: Path) -> Noted:
     noted.place.mkdir(mode=0o700, exist_ok=True)
     for old in noted.place.iterdir():
         old.unlink()
-    (noted.place / "studio.json").write_text(json.dumps({"pid": noted.pid, "folder": str(folder)}))
+    text = json.dumps({"pid": noted.pid, "folder": str(folder)})
+    (noted.place / "studio.json").write_text(text, encoding="utf-8", newline="\n")
     return noted
 
 
