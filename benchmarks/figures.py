@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import math
 import os
 import shutil
 import subprocess
@@ -148,6 +149,23 @@ def publish_census(_kd: float) -> Iterator[Figure]:
             size = f"n={sum(1 for _ in csv.reader(rows)) - 1} 25 columns k=10"
         yield Figure("publish census", size, seconds / copy, "DuckDB CSV to CSV", 6.0, None, memory)
         yield Figure("publish census, peak memory", size, memory / 1500, "of 1.5 GB", 1.0)
+        yield Figure("publish census, two threads", size, _gain(folder), "speed of one", 1.5, more=True)
+
+
+def _gain(folder: Path) -> float:
+    """How much sooner two threads publish than one, in wall time, in a program that runs already."""
+    from incrowd import Policy
+    from incrowd.long_work import with_threads
+    from incrowd.publishing.pipeline import publish_to
+
+    policy, best = Policy.load(folder / "policy.toml"), {1: math.inf, 2: math.inf}
+    for turn in range(4):  # the first one loads kernels
+        for threads in best:
+            with with_threads(threads):
+                start = time.perf_counter()
+                publish_to(folder / "census.csv", policy, folder / f"out {turn} {threads}")
+                best[threads] = min(best[threads], time.perf_counter() - start)
+    return best[1] / best[2]
 
 
 _DROPPED = (

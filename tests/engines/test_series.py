@@ -150,7 +150,7 @@ def written_in_memory(begun: Path) -> Any:
         (policy(), {"engine": "memory"}, "was begun with DuckDB"),
         (policy(), {"engine": "spark"}, "no ledger with Spark"),
         (policy(method="hilbert"), {}, "by mondrian alone"),
-        (policy(method="agglomerative"), {}, "not run by an engine"),
+        (policy(method="agglomerative"), {}, "by mondrian alone"),
         (policy(k=4), {}, "began with k = 3"),
         (policy(), {"replace": True}, "replaces none"),
         (policy(), {"erase": ["nobody"]}, "neither in the table nor in any release"),
