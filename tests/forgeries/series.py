@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -168,11 +169,19 @@ def a_release_that_promised_less(folder: Path) -> None:
 
 def promise_less(folder: Path) -> None:
     """The manifest of the first release claims k = 2, and all digests are right again."""
+
+    def change(said: dict[str, Any]) -> None:
+        next(claim for claim in said["claims"] if claim["model"] == "series-k")["parameters"] = {"k": 2}
+
+    rewrite_first(folder, change)
+
+
+def rewrite_first(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """The manifest of the first release says something else, and all digests are right again."""
     first, second = folder / "m0" / MANIFEST, folder / "m1" / MANIFEST
-    was = sha256(first)
-    text = first.read_text()
-    at = text.index('"k"', text.index("series-k"))
-    first.write_text(text[:at] + text[at:].replace("3", "2", 1))
+    was, said = sha256(first), json.loads(first.read_text())
+    change(said)
+    first.write_text(json.dumps(said))
     rehash(folder / "m0", manifest=sha256(first))
     second.write_text(second.read_text().replace(was, sha256(first)))
     ledger = sha256(audit_folder(folder / "m0") / LEDGER)
@@ -180,6 +189,40 @@ def promise_less(folder: Path) -> None:
     rehash(folder / "m1", manifest=sha256(second), parent=parent)
     mark = {"folder": "m1", "manifest": sha256(second)}
     (audit_folder(folder / "m0") / SUCCESSOR).write_text(json.dumps(mark))
+
+
+@audit("chain")
+def a_release_that_promised_two_things(folder: Path) -> None:
+    more = {"model": "series-k", "parameters": {"k": 2}}
+    rewrite_first(folder, lambda said: said["claims"].append(more))
+
+
+@audit("chain")
+def claims_that_are_none(folder: Path) -> None:
+    rewrite_first(folder, lambda said: said.update(claims=None))
+
+
+@audit("chain")
+def a_claim_that_is_a_word(folder: Path) -> None:
+    rewrite_first(folder, lambda said: said["claims"].append("series-k"))
+
+
+@audit("chain")
+def a_manifest_without_files(folder: Path) -> None:
+    rewrite_first(folder, lambda said: said.update(files=None))
+
+
+@audit("chain")
+def a_release_whose_rows_are_gone(folder: Path) -> None:
+    """Its manifest does not name them, either."""
+    (folder / "m0" / "data.csv").unlink()
+    rewrite_first(folder, lambda said: said["files"].pop("data.csv"))
+
+
+@audit("chain")
+def a_datasheet_of_an_earlier_release_that_was_changed(folder: Path) -> None:
+    datasheet = folder / "m0" / "README.md"
+    datasheet.write_text(datasheet.read_text() + "Nobody lingers.\n")
 
 
 def leave_out_a_release(folder: Path) -> None:

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from forgeries.series import AUDITS, FIRST, SECOND, STATES, leave_out_a_release
-from support.series_tables import checked, failed, months, policy, table
+from support.series_tables import checked, failed, months, policy, rehash, table
 
 from incrowd import cohorts
 from incrowd.commands.publish import publish
 from incrowd.errors import NotVerified
 from incrowd.publishing import series as publishing
+from incrowd.release.stage import LEDGER, audit_folder
+from incrowd.schema import Column, Kind, Role, Schema, Shape
+from incrowd.verifier.chain import LedgerChain, check_read_alike
+from incrowd.verifier.failure import CheckFailed
 
 
 def test_what_is_not_spoiled_passes(tmp_path: Path) -> None:
@@ -49,6 +55,46 @@ def test_an_audit_that_was_rewritten_is_seen(name: str, tmp_path: Path) -> None:
     months(tmp_path, [FIRST, SECOND], policy())
     spoil(tmp_path)
     assert failed(checked(tmp_path, 1, SECOND, policy()))[:1] == [caught_by]
+
+
+@pytest.mark.parametrize("change", [{"version": 2}, {"more": 1}, {}], ids=str)
+def test_a_ledger_says_what_it_is(change: dict[str, int], tmp_path: Path) -> None:
+    """The commands look at it, too, when they open a ledger; the verifier does not rely on that."""
+    months(tmp_path, [FIRST, SECOND], policy())
+    rehash(tmp_path / "m1", **change)
+    places = [(tmp_path / name, audit_folder(tmp_path / name)) for name in ("m0", "m1")]
+    head = json.loads((places[1][1] / LEDGER).read_text())
+    chain = LedgerChain(places, staged=False, files=frozenset(head["files"]))
+    if not change:
+        assert chain.check()["number"] == 0
+        return
+    with pytest.raises(CheckFailed, match="not that of a series, or of another version"):
+        chain.check()
+
+
+AGE = Column("age", Role.QUASI, Kind.NUMERIC, Shape.RANGE)
+BORN = Column("born", Role.QUASI, Kind.DATE, Shape.RANGE, format="dd/mm/yyyy")
+
+
+@pytest.mark.parametrize(
+    ("columns", "missing", "alike"),
+    [
+        ((BORN, AGE), {""}, True),
+        ((AGE, BORN, Column("note", Role.DROP, Kind.CATEGORICAL, Shape.SET)), {""}, True),
+        ((AGE, BORN), {"", "?"}, False),
+        ((AGE,), {""}, False),
+        ((AGE, replace(BORN, format="mm/dd/yyyy")), {""}, False),
+        ((replace(AGE, shape=Shape.SET), BORN), {""}, False),
+    ],
+)
+def test_schemas_that_read_alike(columns: tuple[Column, ...], missing: set[str], alike: bool) -> None:
+    first, other = Schema((AGE, BORN)), Schema(columns, frozenset(missing))
+    for schemas in ([first, other], [other, first], [first, first, other]):
+        if alike:
+            check_read_alike(schemas)
+            continue
+        with pytest.raises(CheckFailed, match="read in another way"):
+            check_read_alike(schemas)
 
 
 def test_a_release_that_was_taken_away_is_missed(tmp_path: Path) -> None:
