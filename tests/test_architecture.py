@@ -258,6 +258,15 @@ def test_every_module_is_looked_at() -> None:
     assert {"incrowd.verifier.checks", "incrowd.kernels.jit", "incrowd.cli.app"} <= set(everywhere)
 
 
+def test_measures_multiply_matrices_in_one_place() -> None:
+    """A product that numpy shares out to threads of its own takes processors from what runs beside it."""
+    for module, tree in trees().items():
+        if part_of(module) == "measures" and module != "incrowd.measures.products":
+            found = [node for node in nodes(tree) if isinstance(node, ast.MatMult)]
+            found += [node for node in nodes(tree) if isinstance(node, ast.Attribute) and node.attr == "dot"]
+            assert not found, module
+
+
 def test_the_verifier_needs_the_standard_library_numpy_and_scipy_only() -> None:
     allowed = {*sys.stdlib_module_names, "numpy", "scipy", "incrowd"}
     for module, tree in trees().items():

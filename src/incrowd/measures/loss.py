@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from operator import mul
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -128,7 +129,7 @@ class CellMeasure(Limited):
     def of_totals(self, totals: Mapping[str, float], published: Published, data: Microdata) -> float:
         """The measure of a table whose cells cost so much in each attribute, which may be seen one by one."""
         weights = _weights(list(totals), self.weights)
-        weighed = float(np.dot(weights, list(totals.values())))
+        weighed = float(sum(map(mul, weights, totals.values())))
         return _share(weighed, self._divisor(published, data, sum(weights)))
 
     def by_attribute(self, published: Published, data: Microdata) -> dict[str, float]:
@@ -144,7 +145,7 @@ class CellMeasure(Limited):
             return 0.0
         costs = self.costs(column)
         gone = _left_out(published, data, self.removed)
-        return float(published.tallies[j] @ costs) + gone * float(costs[-1])
+        return float((published.tallies[j] * costs).sum()) + gone * float(costs[-1])
 
     def _divisor(self, published: Published, data: Microdata, weight: float) -> float:
         records = len(data) if self.removed == "charged" else len(published)

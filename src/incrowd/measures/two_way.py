@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from incrowd.errors import TableError
 from incrowd.flow import Microdata, distinct_rows
 from incrowd.kernels.compiling import compiling
+from incrowd.measures.products import product
 from incrowd.measures.published import Published
 from incrowd.measures.spread import (
     OriginalAndRelease,
@@ -254,7 +255,7 @@ def pairs_of(count: int, most: int = MOST_PAIRS) -> list[tuple[int, int]]:
 
 def _one_way(table: SpreadTable, column: SpreadColumn, margin: Ints) -> float:
     people = np.bincount(column.cell, table.people, len(column.share))
-    return variation(margin, people @ column.share)
+    return variation(margin, product(people, column.share))
 
 
 def _pair_errors(
@@ -340,8 +341,8 @@ def _estimated(table: SpreadTable, distinct: _Distinct, i: int, j: int) -> NDArr
         two_way.add_rows(*cells, people, first.share, second.share, first.spans, second.spans, found)
         return found
     joint = _counted(*cells, people, shape)
-    part = joint if first.exact else first.share.T @ joint
-    return part if second.exact else part @ second.share
+    part = joint if first.exact else product(first.share.T, joint)
+    return part if second.exact else product(part, second.share)
 
 
 def measure_two_way(given: OriginalAndRelease) -> TwoWayError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.measures.products import product
 from incrowd.measures.two_way import TwoWayError, errors_of_columns, pairs_of, variation
 
 Ints = NDArray[np.int64]
@@ -49,7 +50,7 @@ def two_way_of_counts(
         single = np.multiply.outer(first.margin, second.margin)
         estimated = _spread(first.share, second.share, shown(i, j))
         errors.append((variation(table, estimated), variation(table, single)))
-    one_way = [variation(column.margin, column.carried @ column.share) for column in columns]
+    one_way = [variation(column.margin, product(column.carried, column.share)) for column in columns]
     return errors_of_columns({column.name: column.exact for column in columns}, one_way, errors, withheld)
 
 
@@ -59,5 +60,5 @@ def _spread(first: Floats, second: Floats, counted: PairCounts) -> Floats:
     found = np.zeros((first.shape[1], second.shape[1]))
     for start in range(0, rows.size, AT_ONCE):
         part = slice(start, start + AT_ONCE)
-        found += (first[a[part]] * rows[part, None]).T @ second[b[part]]
+        found += product((first[a[part]] * rows[part, None]).T, second[b[part]])
     return found
