@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from incrowd.flow import (
 )
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels import segments
+from incrowd.long_work import side_by_side
 from incrowd.schema import Shape
 from incrowd.values import EXACT
 
@@ -100,7 +102,8 @@ def generalize(
     """
     whole = Groups.around(partition) if isinstance(partition, Neighbourhoods) else Groups.of(partition.labels)
     convex = isinstance(partition, Neighbourhoods) and not partition.regular
-    found = [_column(data, partition, j, whole, convex) for j in range(len(data.attributes))]
+    columns_of = [partial(_column, data, partition, j, whole, convex) for j in range(len(data.attributes))]
+    found = side_by_side(columns_of, len(data))
     columns = [cell for _, cell in found]
     first, of_group = distinct_rows(columns, [len(cells) for cells, _ in found], columns[0].size)
     of = of_group.astype(np.int32)

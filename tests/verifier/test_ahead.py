@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from incrowd.verifier import read_ahead
+from incrowd.verifier import Threads, read_ahead
 from incrowd.verifier.ahead import ReadAhead
 from incrowd.verifier.columns import Numbering, Restoring, RowSource, as_is, numbers_of
 from incrowd.verifier.csv_file import CsvRows
@@ -28,7 +28,7 @@ def written(path: Path, rows: Sequence[Sequence[str]]) -> Path:
 def texts(rows: RowSource, places: Sequence[int], threads: int = 1) -> list[list[str]]:
     """What each row says in some columns."""
     numbers = [Restoring(Numbering(), as_is) for _ in places]
-    codes = numbers_of(rows, list(zip(places, numbers, strict=True)), "the original table", threads)
+    codes = numbers_of(rows, list(zip(places, numbers, strict=True)), "the original table", Threads(threads))
     return [[list(n.numbers)[c] for c in own] for n, own in zip(numbers, codes, strict=True)]
 
 

@@ -33,7 +33,7 @@ from incrowd.errors import InputError, TableError
 from incrowd.flow import Table
 from incrowd.schema import CHECKS, Check, Claim, Column, Kind, Role, Schema, Shape, Verdict
 from incrowd.tables import write_parquet
-from incrowd.verifier import CsvRows, Expected, ReleaseFiles, Witness, cell_coder, csv_file, verify
+from incrowd.verifier import CsvRows, Expected, ReleaseFiles, Threads, Witness, cell_coder, csv_file, verify
 from incrowd.verifier.cells import parse
 from incrowd.verifier.checks import AFTER_CLAIMS, BEFORE_CLAIMS, Checklist
 from incrowd.verifier.claims.registry import COUNTED, MODELS
@@ -65,7 +65,7 @@ def verified_folder(release: Release, folder: Path, hinted: bool = False) -> Ver
         release.schema, release.claims, release.accepted, method=METHOD, levels=release.levels
     )
     threads = 2 if hinted else 1  # both tables at once, or one after the other: no verdict depends on it
-    return verify(folder / "release", original, expected, witness=Witness(links), threads=threads)
+    return verify(folder / "release", original, expected, witness=Witness(links), threads=Threads(threads))
 
 
 # Whole releases
@@ -120,6 +120,28 @@ def test_a_wrong_hint_does_no_harm(tmp_path: Path, links: Any) -> None:
     original = CsvRows(tmp_path / "original.csv")
     expected = Expected(release.schema, release.claims, method=METHOD)
     assert verify(tmp_path / "release", original, expected, witness=Witness(links)).passed
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_data_that_change_while_they_are_verified_are_refused(tmp_path: Path, threads: int) -> None:
+    """Two rows change places after the file was compared with the manifest, which no other check minds."""
+    release = good()
+    release.write(tmp_path / "release")
+    release.write_original(tmp_path / "original.csv")
+    data = tmp_path / "release" / "data.csv"
+
+    class Changing(CsvRows):
+        def pieces(self) -> Iterator[bytes]:
+            header, *rows = data.read_bytes().splitlines(keepends=True)
+            other = tmp_path / "other.csv"
+            other.write_bytes(b"".join([header, *rows[::-1]]))
+            other.replace(data)
+            yield from super().pieces()
+
+    expected = Expected(release.schema, release.claims, method=METHOD)
+    original = Changing(tmp_path / "original.csv")
+    verdict = verify(tmp_path / "release", original, expected, threads=Threads(threads))
+    assert [check.name for check in verdict.failures] == ["bytes"]
 
 
 def test_means_of_small_classes_need_acceptance(tmp_path: Path) -> None:

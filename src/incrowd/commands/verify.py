@@ -26,7 +26,7 @@ from incrowd.release.ledger import KeptLedger
 from incrowd.release.typed import written_again
 from incrowd.reports.datasheet import datasheet
 from incrowd.schema import LARGE_EFFECTIVE, MANIFEST, Role, Source, Verdict
-from incrowd.verifier import Expected, PublicTable, ReleaseFiles, SeriesHistory, Witness, rows_of
+from incrowd.verifier import Expected, PublicTable, ReleaseFiles, SeriesHistory, Threads, Witness, rows_of
 from incrowd.verifier import verify as verify_folder
 
 
@@ -88,7 +88,7 @@ def verify(
         witness=Witness(links, folder.neighbourhoods),
         public=_public(folder),
         progress=watch("verify"),
-        threads=Resources.of(threads=threads).threads,
+        threads=Threads(Resources.of(threads=threads).threads),
         series=_history(folder) if folder.in_series else None,
     )
 

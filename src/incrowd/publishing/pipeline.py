@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -58,6 +58,7 @@ from incrowd.verifier import (
     ReleaseFiles,
     RowSource,
     Stated,
+    Threads,
     Witness,
     read_ahead,
     rows_of,
@@ -306,24 +307,25 @@ def _write(
         watch("write")
         _ = made.manifest  # and all that it is made of: what two threads need, one makes
         rows = len(made.data)
-        several = threads() if rows >= WORTH_THREADS else 1
+        free = Threads(threads() if rows >= WORTH_THREADS else 1)  # for the verifier, once nobody measures
 
-        found: list[WrittenRelease] = []
-
-        def write_and_verify() -> None:
+        def write_and_verify() -> WrittenRelease:
             said = _write_release(made, folder / "release", form)
             if series is not None:
                 _write_schema_and_links(made, folder / "audit")
                 series.ledger.write(folder / "audit", folder / "release" / MANIFEST)
-            beside = max(1, several - 1)  # one thread measures meanwhile; sharing a processor costs time
-            verdict = _verified(made, folder, ahead, watch("verify"), beside, series)
-            found.append(WrittenRelease(verdict, made, said, destination))
+            verdict = _verified(made, folder, ahead, watch("verify"), free, series)
+            return WrittenRelease(verdict, made, said, destination)
 
-        side_by_side([write_and_verify, made.measure], rows)
-        release = found[0]
+        def measure() -> dict[str, Any] | None:
+            made.measure()
+            return fingerprint(made.source if series is None else series.source)
+
+        works: list[Callable[[], Any]] = [write_and_verify, free.busy_with(measure)]
+        release: WrittenRelease
+        release, source = side_by_side(works, rows)
         watch("measure")
-        source = made.source if series is None else series.source
-        kept = release.to_dict() | {"source": fingerprint(source), POLICY: kept_of_policy(made.policy)}
+        kept = release.to_dict() | {"source": source, POLICY: kept_of_policy(made.policy)}
         write_json(folder / "audit" / AUDIT, kept)
         if series is None:
             _write_schema_and_links(made, folder / "audit")
@@ -393,7 +395,7 @@ def _verified(
     stage: Path,
     ahead: Ahead[RowSource | None] | None,
     progress: Progress,
-    several: int,
+    threads: Threads,
     series: SeriesDraft | None,
 ) -> Verdict:
     """What the verifier says of the files in a stage, on so many threads."""
@@ -410,7 +412,7 @@ def _verified(
         witness=_witness(made),
         public=_public_table(made),
         progress=progress,
-        threads=several,
+        threads=threads,
         series=None if series is None else series.history(stage),
     )
 

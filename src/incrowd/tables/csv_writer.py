@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from incrowd.errors import TableError
 from incrowd.flow import Codes, Table
@@ -101,24 +102,30 @@ def _by_python(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[b
 
 def _by_kernel(codes: Sequence[Codes], cells: Sequence[list[str]]) -> Iterator[memoryview]:
     """The same bytes for many rows: cells are encoded once, each with the sign that follows it."""
-    from incrowd.kernels.csv_rows import bytes_of_rows, join_cells
+    from incrowd.kernels.csv_rows import WORD, bytes_of_rows, join_cells
 
     ends = [","] * (len(cells) - 1) + ["\n"]
     ready = [(text + end).encode() for column, end in zip(cells, ends, strict=True) for text in column]
     size = np.fromiter(map(len, ready), np.int64, len(ready))
     starts = np.concatenate([[0], np.cumsum(size)])
     base = np.concatenate([[0], np.cumsum([len(column) for column in cells])[:-1]]).astype(np.int64)
-    flat = np.frombuffer(b"".join(ready), np.uint8)
+    flat = _words(np.frombuffer(b"".join(ready) + bytes(WORD), np.uint8))
 
     def joined(start: int) -> memoryview:
         part = np.stack([column[start : start + CHUNK] for column in codes])
-        out = np.empty(bytes_of_rows(part, base, starts), np.uint8)
-        join_cells(part, base, starts, flat, out)
-        return out.data
+        out = np.empty(bytes_of_rows(part, base, starts) + WORD, np.uint8)
+        size = join_cells(part, base, starts, flat, _words(out))
+        return out[:size].data
 
     places = iter(range(0, codes[0].size, CHUNK))
     while some := [*islice(places, threads())]:
         yield from side_by_side([partial(joined, start) for start in some])
+
+
+def _words(text: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Every place of a text, read as the eight bytes that start there."""
+    size = np.dtype(np.uint64).itemsize
+    return np.ndarray((text.size - size + 1,), np.uint64, text, strides=(1,))
 
 
 def _cell(text: str | None, empty: str) -> str:

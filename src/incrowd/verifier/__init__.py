@@ -20,6 +20,7 @@ from incrowd.verifier.request import (
     Stated,
     Witness,
 )
+from incrowd.verifier.threads import Threads
 
 __all__ = [
     "CsvRows",
@@ -31,6 +32,7 @@ __all__ = [
     "RowSource",
     "SeriesHistory",
     "Stated",
+    "Threads",
     "Witness",
     "claim_name",
     "read_ahead",

@@ -16,6 +16,7 @@ from incrowd.verifier.cell_coder import Codes, TextNumbers
 from incrowd.verifier.columns import Cells, CodedColumn, Numbering, Picks, RowSource, numbers_of
 from incrowd.verifier.csv_file import CsvRows
 from incrowd.verifier.original import rows_of
+from incrowd.verifier.threads import Threads
 
 Needed = Callable[[Sequence[str]], Collection[str]]
 
@@ -56,7 +57,7 @@ class ReadAhead:
     def __iter__(self) -> Iterator[Cells]:
         return iter(self._rows)
 
-    def numbers(self, picks: Picks, what: str, threads: int) -> list[Codes]:
+    def numbers(self, picks: Picks, what: str, threads: Threads) -> list[Codes]:
         """For each picked column, the number of each row's text; read once more unless it is as it was."""
         if _stamp(self._rows.path) != self._stamp or any(place not in self._columns for place, _ in picks):
             return numbers_of(self._rows, picks, what, threads)

@@ -64,6 +64,7 @@ from incrowd.verifier.request import (
 )
 from incrowd.verifier.series import SeriesChecks
 from incrowd.verifier.tables import read
+from incrowd.verifier.threads import ONE_THREAD, Threads
 from incrowd.verifier.totals import WHAT as TOTALS
 from incrowd.verifier.totals import check_totals
 from incrowd.verifier.truth import person_of_each_row, record_of_each_row
@@ -79,7 +80,7 @@ def verify_rows(
     witness: Witness | None = None,
     public: PublicTable | None = None,
     progress: Progress = silent,
-    threads: int = 1,
+    threads: Threads = ONE_THREAD,
 ) -> Verdict:
     """Verify tables that are at hand as rows; `verify` is for release folders.
 
@@ -149,9 +150,9 @@ class ReleaseChecks:
     """The checks of one release. What a check learns, later ones use."""
 
     def __init__(self, request: Verification, progress: Progress) -> None:
-        self.request = request
+        self.request, self._progress = request, progress
+        self.after_reading: Callable[[], object] = lambda: None
         self.facts: dict[str, Any] = {}
-        self._progress = progress
         self._tables: BothTables
         self._match: Ints
         self._subject: ClaimSubject
@@ -195,6 +196,7 @@ class ReleaseChecks:
 
     def cells(self) -> None:
         self._tables = read(self.request, self._progress)
+        self.after_reading()
 
     def rows(self) -> str:
         coded, stated = self._tables.coded, self.request.stated

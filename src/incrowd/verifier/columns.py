@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,12 +18,14 @@ from incrowd.verifier.cell_coder import SPREAD, CellCoder, Codes, TextNumbers
 from incrowd.verifier.csv_file import NOT_CANONICAL, CsvGrid, CsvRows, csv_text
 from incrowd.verifier.failure import require
 from incrowd.verifier.seen_lines import SeenRows
+from incrowd.verifier.threads import ONE_THREAD, Threads
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Cells = Sequence[str | None]
 
 ROWS_AT_ONCE = 256
+PIECES_AT_ONCE = 4  # of a file: a column of all of them is numbered by one thread
 FEW_KEYS = 8  # times as many as there are rows
 
 # What a spreadsheet may run: at the start of a text, or after a sign at which some of them cut cells.
@@ -107,17 +110,17 @@ class CodedColumn:
 
 
 Picks = Sequence[tuple[int, TextNumbers]]
-Each = Callable[..., Iterable[Codes]]  # `map`, or that of some threads
+Cut = CsvGrid | Sequence[Cells]  # a piece of a file
 
 
 @runtime_checkable
 class Numbered(Protocol):
     """Rows whose columns may have been numbered before."""
 
-    def numbers(self, picks: Picks, what: str, threads: int) -> list[Codes]: ...
+    def numbers(self, picks: Picks, what: str, threads: Threads) -> list[Codes]: ...
 
 
-def numbers_of(rows: RowSource, picks: Picks, what: str, threads: int = 1) -> list[Codes]:
+def numbers_of(rows: RowSource, picks: Picks, what: str, threads: Threads = ONE_THREAD) -> list[Codes]:
     """Read all rows once; for each picked column, the number of each row's text."""
     if isinstance(rows, Numbered):
         return rows.numbers(picks, what, threads)
@@ -128,7 +131,9 @@ def numbers_of(rows: RowSource, picks: Picks, what: str, threads: int = 1) -> li
     return [np.concatenate(part) for part in parts]
 
 
-def blocks_of(rows: RowSource, picks: Picks, what: str, threads: int = 1) -> Iterator[list[Codes]]:
+def blocks_of(
+    rows: RowSource, picks: Picks, what: str, threads: Threads = ONE_THREAD
+) -> Iterator[list[Codes]]:
     """Some rows at a time; for each picked column, the number of each row's text."""
     if isinstance(rows, SeenRows):
         found = rows.numbered(picks, what)
@@ -138,45 +143,74 @@ def blocks_of(rows: RowSource, picks: Picks, what: str, threads: int = 1) -> Ite
         rows = rows.rows
     if not isinstance(rows, CsvRows):
         yield from _blocks(rows, picks, what)
-    elif threads < 2:
-        yield from _csv_blocks(rows, picks, what, map)
     else:
-        with ThreadPoolExecutor(threads) as pool:
-            yield from _csv_blocks(rows, picks, what, pool.map)
+        yield from _csv_blocks(rows, picks, what, threads)
 
 
 def _blocks(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
     width, stream = len(rows.names), iter(rows)
     while block := list(islice(stream, ROWS_AT_ONCE)):
-        yield _numbered(block, picks, width, what)
+        _check_width(block, width, what)
+        columns = list(zip(*block, strict=True)) or [()] * width
+        yield [_numbered(numbers, columns[place]) for place, numbers in picks]
 
 
-def _csv_blocks(rows: CsvRows, picks: Picks, what: str, each: Each) -> Iterator[list[Codes]]:
+def _csv_blocks(rows: CsvRows, picks: Picks, what: str, threads: Threads) -> Iterator[list[Codes]]:
+    """Some pieces of a file are cut into cells, piece by piece, and then numbered, column by column."""
+    columns = [_CsvColumn(place, numbers, CellCoder(numbers)) for place, numbers in picks]
+    wrong = f"{what} {NOT_CANONICAL}" if rows.canonical else ""
+    pieces = rows.pieces()
+    while some := [*islice(pieces, PIECES_AT_ONCE)]:
+        cut = threads.all([partial(_cut, rows, piece, what) for piece in some])
+        longest_first = sorted(range(len(columns)), key=lambda j: -columns[j].length(cut[0]))
+        found = threads.all([partial(columns[j].codes, cut, wrong) for j in longest_first])
+        yield [codes for _, codes in sorted(zip(longest_first, found, strict=True), key=itemgetter(0))]
+
+
+def _cut(rows: CsvRows, piece: bytes, what: str) -> Cut:
     """Plain pieces of a file are cut into cells all at once, others row by row."""
-    coders = [(place, CellCoder(numbers)) for place, numbers in picks]
     width = len(rows.names)
-    for piece in rows.pieces():
-        grid = CsvGrid.of(piece, rows.delimiter, width)
-        blank = width == 1 and b"\n\n" in b"\n" + piece  # the one form of an empty text alone has quotes
-        if grid is None or blank:
-            parsed = rows.parsed(piece)
-            require(not rows.canonical or csv_text(parsed) == piece, f"{what} {NOT_CANONICAL}")
-            yield _numbered(parsed, picks, width, what)
-            continue
-        codes = [*each(grid.codes, *zip(*coders, strict=True))] if coders else []
-        if rows.canonical:
-            for (place, coder), found in zip(coders, codes, strict=True):
-                require(grid.quoted_as_needed(place, coder, found), f"{what} {NOT_CANONICAL}")
-        yield codes
+    grid = CsvGrid.of(piece, rows.delimiter, width)
+    blank = width == 1 and b"\n\n" in b"\n" + piece  # the one form of an empty text alone has quotes
+    if grid is not None and not blank:
+        return grid
+    parsed = rows.parsed(piece)
+    require(not rows.canonical or csv_text(parsed) == piece, f"{what} {NOT_CANONICAL}")
+    _check_width(parsed, width, what)
+    return parsed
 
 
-def _numbered(block: Sequence[Cells], picks: Picks, width: int, what: str) -> list[Codes]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _CsvColumn:
+    """A column of a CSV file, and how its cells are numbered."""
+
+    place: int
+    numbers: TextNumbers
+    coder: CellCoder
+
+    def length(self, cut: Cut) -> int:
+        """About how long it takes."""
+        return cut.length(self.place) if isinstance(cut, CsvGrid) else 0
+
+    def codes(self, cut: Sequence[Cut], wrong: str) -> Codes:
+        """The numbers of its cells in some pieces; if `wrong` is not empty, quotes are only where needed."""
+        found = []
+        for part in cut:
+            if isinstance(part, CsvGrid):
+                codes = part.codes(self.place, self.coder)
+                require(not wrong or part.quoted_as_needed(self.place, self.coder, codes), wrong)
+            else:
+                codes = _numbered(self.numbers, [row[self.place] for row in part])
+            found.append(codes)
+        return np.concatenate(found)
+
+
+def _numbered(numbers: TextNumbers, cells: Cells) -> Codes:
+    return np.fromiter(map(numbers.__getitem__, cells), np.int32, len(cells))
+
+
+def _check_width(block: Sequence[Cells], width: int, what: str) -> None:
     require(set(map(len, block)) <= {width}, f"{what} has rows with more or fewer cells than its header")
-    columns = list(zip(*block, strict=True)) or [()] * width
-    return [
-        np.fromiter(map(numbers.__getitem__, columns[place]), np.int32, len(block))
-        for place, numbers in picks
-    ]
 
 
 def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> Ints:

@@ -261,6 +261,10 @@ class CsvGrid:
         starts: NDArray[np.int64] = self._ends[column - 1].astype(np.int64) + 1
         return starts if column else np.concatenate([[0], starts[:-1]])
 
+    def length(self, column: int) -> int:
+        """How many bytes the cells of a column have, with their quotes."""
+        return int((self._ends[column] - self._starts(column)).sum())
+
     def codes(self, column: int, coder: CellCoder) -> Codes:
         """The number of each cell of a column."""
         starts, ends = self._starts(column), self._ends[column].astype(np.int64)

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from incrowd.verifier.request import (
     Witness,
     silent,
 )
+from incrowd.verifier.threads import ONE_THREAD, Threads
 from incrowd.verifier.values import written
 
 CSV, PARQUET = "data.csv", "data.parquet"
@@ -79,7 +81,7 @@ def verify(
     witness: Witness | None = None,
     public: PublicTable | None = None,
     progress: Progress = silent,
-    threads: int = 1,
+    threads: Threads = ONE_THREAD,
     series: SeriesHistory | None = None,
 ) -> Verdict:
     """Verify a release folder against the original table.
@@ -97,6 +99,7 @@ def verify(
     given = (original, folder.published(), expected, witness or Witness(), public, threads, series)
     request = Verification(*given)
     checks = ReleaseChecks(request, progress)
+    checks.after_reading = partial(folder.fingerprint_again, threads)
     required = checks.run(checklist)
     checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
     return checklist.verdict(("files", "manifest", *required, "bytes"))
@@ -113,6 +116,7 @@ class OpenedFolder:
         self._names = sorted(entry.name for entry in self.path.iterdir())
         self._manifest: Mapping[str, Any] = {}
         self._stated = Stated(domains={})
+        self._fingerprints: Callable[[], dict[str, Any]] = self._fingerprints_now
 
     @property
     def stated(self) -> Stated:
@@ -173,12 +177,19 @@ class OpenedFolder:
             plain = stat.S_ISREG((self.path / name).lstat().st_mode)
             require(plain, f"{name} is not a regular file")
         self._manifest = _read_manifest(self.path / MANIFEST)
-        found = {name: fingerprint(self.path / name) for name in files if name != MANIFEST}
+        found = self._fingerprints_now()
         same = self._manifest.get("files") == found
         require(same, "the data are not those that the manifest describes (size or SHA-256 differ)")
         for name in found:
             if name.endswith(".parquet"):
                 check_container(self.path / name)
+
+    def fingerprint_again(self, threads: Threads) -> None:
+        """Look once more at the bytes of the data, which were read meanwhile."""
+        self._fingerprints = threads.begin(self._fingerprints_now)
+
+    def _fingerprints_now(self) -> dict[str, Any]:
+        return {name: fingerprint(self.path / name) for name in sorted(self._all_files()) if name != MANIFEST}
 
     def _all_files(self) -> list[str]:
         """Every file, by its path in the folder; parts must be numbered without a gap."""
@@ -274,8 +285,7 @@ class OpenedFolder:
         found |= self._described_beside
         if expected.in_series:
             found[SERIES] = {key: stated[SERIES][key] for key in SAID}
-        data = sorted(name for name in self._all_files() if name != MANIFEST)
-        return found | {"files": {name: fingerprint(self.path / name) for name in data}}
+        return found | {"files": self._fingerprints()}
 
 
 def _with_domain(column: dict[str, Any], domains: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from incrowd.verifier.claims import registry
 from incrowd.verifier.claims.buckets import GROUP
 from incrowd.verifier.claims.join import COUNTS, PublicTable
 from incrowd.verifier.columns import RowSource, as_is, restored
+from incrowd.verifier.threads import ONE_THREAD, Threads
 
 MEAN = "_mean"
 Progress = Callable[[float], None]
@@ -171,14 +172,14 @@ class SeriesHistory:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verification:
-    """Everything that one verification is given, and how many `threads` it may use."""
+    """Everything that one verification is given, and the `threads` that it may use."""
 
     original: RowSource
     published: PublishedTables
     expected: Expected
     witness: Witness = Witness()
     public: PublicTable | None = None
-    threads: int = 1
+    threads: Threads = ONE_THREAD
     series: SeriesHistory | None = None
 
     @property

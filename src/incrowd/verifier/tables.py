@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from threading import Thread
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,7 @@ from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import require
 from incrowd.verifier.hierarchies import check_built
 from incrowd.verifier.request import MEAN, Progress, Verification
+from incrowd.verifier.threads import Threads
 from incrowd.verifier.truth import CodedTables, are_different
 
 NO_CELL = "["  # no cell is written so, hence a generalized cell that is NULL is refused like a malformed one
@@ -56,8 +58,7 @@ def read(request: Verification, progress: Progress) -> BothTables:
     rows.want({GROUP: Numbering()} if bucketed else {})
     rows.want({name: Numbering() for name in COUNTS} if request.expected.counted else {})
     _read_both(records, rows, request.threads, progress)
-    for name in private:
-        rows.number_as(records, name)
+    request.threads.all([partial(rows.number_as, records, name) for name in private])
     people = _people(request, request.public, records, values) if request.public is not None else None
     for name in private:
         one = not request.published.canonical or not rows.has_both(name) or records.has_both(name)
@@ -66,27 +67,15 @@ def read(request: Verification, progress: Progress) -> BothTables:
     return _both(request, records, rows, hidden, people)
 
 
-def _read_both(records: _TableReader, rows: _TableReader, threads: int, progress: Progress) -> None:
+def _read_both(records: _TableReader, rows: _TableReader, threads: Threads, progress: Progress) -> None:
     """Read both tables, at once if there is a thread for each; what is wrong with the original goes first."""
-    wrong: list[BaseException] = []
 
-    def read_rows() -> None:
-        try:
-            rows.read(threads)
-        except BaseException as problem:
-            wrong.append(problem)
+    def read_records() -> None:
+        records.read(threads)
+        progress(0.3)
 
-    other = Thread(target=read_rows, daemon=True)
-    if threads > 1:
-        other.start()
-    records.read()
-    progress(0.3)
-    if threads > 1:
-        other.join()
-    else:
-        read_rows()
-    if wrong:
-        raise wrong[0]
+    both: list[Callable[[], None]] = [read_records, partial(rows.read, threads)]
+    threads.all(both)
 
 
 def _people(
@@ -110,11 +99,17 @@ def _both(
         ColumnDomain(schema.column(name), own.texts, schema.missing) for name, own in originals.items()
     ]
     _check_hierarchies(request, records, people)
-    shown = [_in_order(rows.found[name]) for name in originals]
-    record_private, row_private = _private(request, records, rows, len(records if people is None else people))
-    row_class, class_cells = _classes(shown)
-    canonical = request.published.canonical
-    regions = [domain.regions(cells.texts, canonical) for domain, cells in zip(domains, shown, strict=True)]
+    threads = request.threads
+    shown = threads.all([partial(_in_order, rows.found[name]) for name in originals])
+    canonical, size = request.published.canonical, len(records if people is None else people)
+    parts: list[Any] = threads.all(
+        [
+            partial(_private, request, records, rows, size),
+            partial(_classes, shown),
+            *(partial(d.regions, own.texts, canonical) for d, own in zip(domains, shown, strict=True)),
+        ]
+    )
+    (record_private, row_private), (row_class, class_cells), *regions = parts
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
     return BothTables(
         coded=CodedTables(
@@ -210,7 +205,7 @@ class _TableReader:
     def want(self, columns: Mapping[str, Numbering | Restoring]) -> None:
         self._wanted.update(columns)
 
-    def read(self, threads: int = 1) -> None:
+    def read(self, threads: Threads) -> None:
         picks = [(self._place[name], numbers) for name, numbers in self._wanted.items()]
         codes = numbers_of(self._rows, picks, self._what, threads)
         for (name, numbers), column in zip(self._wanted.items(), codes, strict=True):

@@ -1,0 +1,116 @@
+"""Independent parts of a verification, done at the same time where threads are free."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from threading import Lock, Semaphore, Thread
+from typing import Generic, TypeVar
+
+Result = TypeVar("Result")
+_Work = tuple[int, Callable[[], Result]]  # and its place among all
+
+
+class Threads:
+    """So many threads, the one that asks among them; others may be busy with something else for a while."""
+
+    def __init__(self, number: int = 1) -> None:
+        self._free = Semaphore(max(number, 1) - 1)
+
+    def busy_with(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Something that takes one of the threads, from now on until it is done; none if none is free."""
+        if not self._free.acquire(blocking=False):
+            return work
+
+        def freeing() -> Result:
+            try:
+                return work()
+            finally:
+                self._free.release()
+
+        return freeing
+
+    def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Something that is asked for later: done meanwhile if a thread is free, else when it is asked for.
+
+        Examples
+        --------
+        >>> asked = Threads(2).begin(lambda: 1 + 1)
+        >>> asked()
+        2
+        """
+        if not self._free.acquire(blocking=False):
+            return work
+        works = _Works([work])
+        helper = Thread(target=self._help, args=(works,), daemon=True)
+        helper.start()
+
+        def asked() -> Result:
+            helper.join()
+            return works.results()[0]
+
+        return asked
+
+    def all(self, works: Sequence[Callable[[], Result]]) -> list[Result]:
+        """Do all of these, by this thread and those that are free; what each returns, in their order.
+
+        They are begun in their order, the first by this thread, and after one has failed no other is begun:
+        so what is raised is what one thread would raise.
+
+        Examples
+        --------
+        >>> Threads(2).all([lambda: 1 + 1, lambda: 2 + 2])
+        [2, 4]
+        """
+        todo, helpers = _Works(works), list[Thread]()
+        first = todo.next()
+        while len(helpers) < len(works) - 1 and self._free.acquire(blocking=False):
+            helpers.append(Thread(target=self._help, args=(todo,), daemon=True))
+            helpers[-1].start()
+        todo.do(first)
+        if helpers:
+            self._free.release()  # a thread that only waits may help a helper
+            for helper in helpers:
+                helper.join()
+            self._free.acquire()
+        return todo.results()
+
+    def _help(self, works: _Works[Result]) -> None:
+        try:
+            works.do(works.next())
+        finally:
+            self._free.release()
+
+
+class _Works(Generic[Result]):
+    """Things to do, each by the thread that comes first."""
+
+    def __init__(self, works: Sequence[Callable[[], Result]]) -> None:
+        self._waiting = iter(enumerate(works))
+        self._done: dict[int, Result] = {}
+        self._failed: dict[int, BaseException] = {}
+        self._lock = Lock()
+
+    def do(self, one: _Work[Result] | None) -> None:
+        """Do one after the other while there are any. An interrupt goes on at once, and waits for nobody."""
+        while one is not None:
+            place, work = one
+            try:
+                self._done[place] = work()
+            except BaseException as problem:
+                self._failed[place] = problem
+                if isinstance(problem, KeyboardInterrupt):
+                    raise
+            one = self.next()
+
+    def next(self) -> _Work[Result] | None:
+        """What nobody has begun yet."""
+        with self._lock:
+            return None if self._failed else next(self._waiting, None)
+
+    def results(self) -> list[Result]:
+        if self._failed:
+            raise self._failed[min(self._failed)]
+        return [self._done[place] for place in sorted(self._done)]
+
+
+ONE_THREAD = Threads()

@@ -1,0 +1,113 @@
+"""Parts of a verification side by side: the same results, the same error, no more threads than said."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from incrowd.verifier import Threads
+
+NUMBERS = st.integers(1, 4)
+
+
+def fails(number: int) -> int:
+    raise ValueError(number)
+
+
+@settings(deadline=None)
+@given(threads=NUMBERS, works=st.lists(st.booleans(), max_size=8))
+def test_results_come_in_order_and_the_first_error_is_raised(threads: int, works: list[bool]) -> None:
+    tasks: list[Callable[[], int]] = [
+        partial(fails, place) if wrong else partial(int, place) for place, wrong in enumerate(works)
+    ]
+    if any(works):
+        with pytest.raises(ValueError, match=f"^{works.index(True)}$"):
+            Threads(threads).all(tasks)
+    else:
+        assert Threads(threads).all(tasks) == list(range(len(works)))
+
+
+class Crowd:
+    """Counts who is at work."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+        self._lock = threading.Lock()
+
+    def work(self) -> None:
+        with self._lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        time.sleep(0.002)
+        with self._lock:
+            self.now -= 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_so_many_work_and_no_more(number: int) -> None:
+    threads, crowd = Threads(number), Crowd()
+    inner: Callable[[], object] = partial(threads.all, [crowd.work] * 4)
+    threads.all([inner, inner])
+    assert crowd.most == number
+    threads.all([crowd.work] * 6)  # all of them are free again
+    assert crowd.most == number
+
+
+def test_the_first_is_done_by_who_asks() -> None:
+    here = threading.get_ident()
+    for _ in range(50):
+        assert Threads(2).all([threading.get_ident, threading.get_ident])[0] == here
+
+
+def test_a_busy_thread_helps_when_it_is_done() -> None:
+    threads, crowd, there = Threads(2), Crowd(), threading.Event()
+    busy = threads.busy_with(lambda: there.wait(10))
+    threads.all([crowd.work] * 4)
+    assert crowd.most == 1
+    there.set()
+    assert busy()
+    threads.all([crowd.work] * 4)
+    assert crowd.most == 2
+
+
+def test_without_another_thread_nothing_is_lent() -> None:
+    threads = Threads(1)
+    assert [threads.busy_with(lambda: 1)(), threads.begin(lambda: 2)()] == [1, 2]
+    assert threads.all([lambda: 3]) == [3]
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_what_was_begun_is_done_once_and_says_what_was_wrong(number: int) -> None:
+    threads, done = Threads(number), list[int]()
+    asked = threads.begin(lambda: done.append(1))
+    assert asked() is None
+    assert done == [1]
+    with pytest.raises(ValueError, match="7"):
+        threads.begin(partial(fails, 7))()
+    crowd = Crowd()
+    threads.all([crowd.work] * 4)
+    assert crowd.most == number
+
+
+def test_an_interrupt_waits_for_nobody() -> None:
+    there, done = threading.Event(), threading.Event()
+
+    def interrupted() -> None:
+        there.wait(10)
+        raise KeyboardInterrupt
+
+    def slow() -> None:
+        there.set()
+        done.wait(10)
+
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        Threads(2).all([interrupted, slow, lambda: None])
+    assert time.monotonic() - begun < 9
+    done.set()
