@@ -159,18 +159,18 @@ def _csv_blocks(rows: CsvRows, picks: Picks, what: str, threads: Threads) -> Ite
     """Some pieces of a file are cut into cells, piece by piece, and then numbered, column by column."""
     columns = [_CsvColumn(place, numbers, CellCoder(numbers)) for place, numbers in picks]
     wrong = f"{what} {NOT_CANONICAL}" if rows.canonical else ""
-    pieces = rows.pieces()
+    pieces, places = rows.pieces(), [place for place, _ in picks]
     while some := [*islice(pieces, PIECES_AT_ONCE)]:
-        cut = threads.all([partial(_cut, rows, piece, what) for piece in some])
-        longest_first = sorted(range(len(columns)), key=lambda j: -columns[j].length(cut[0]))
+        cut = threads.all([partial(_cut, rows, piece, places, what) for piece in some])
+        longest_first = sorted(range(len(columns)), key=lambda j: -columns[j].longest(cut[0]))
         found = threads.all([partial(columns[j].codes, cut, wrong) for j in longest_first])
         yield [codes for _, codes in sorted(zip(longest_first, found, strict=True), key=itemgetter(0))]
 
 
-def _cut(rows: CsvRows, piece: bytes, what: str) -> Cut:
+def _cut(rows: CsvRows, piece: bytes, places: Sequence[int], what: str) -> Cut:
     """Plain pieces of a file are cut into cells all at once, others row by row."""
     width = len(rows.names)
-    grid = CsvGrid.of(piece, rows.delimiter, width)
+    grid = CsvGrid.of(piece, rows.delimiter, width, None if len(places) == width else places)
     blank = width == 1 and b"\n\n" in b"\n" + piece  # the one form of an empty text alone has quotes
     if grid is not None and not blank:
         return grid
@@ -188,9 +188,9 @@ class _CsvColumn:
     numbers: TextNumbers
     coder: CellCoder
 
-    def length(self, cut: Cut) -> int:
-        """About how long it takes."""
-        return cut.length(self.place) if isinstance(cut, CsvGrid) else 0
+    def longest(self, cut: Cut) -> int:
+        """How many bytes its longest cell has: long ones take longer."""
+        return cut.longest(self.place) if isinstance(cut, CsvGrid) else 0
 
     def codes(self, cut: Sequence[Cut], wrong: str) -> Codes:
         """The numbers of its cells in some pieces; if `wrong` is not empty, quotes are only where needed."""

@@ -13,8 +13,9 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -23,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.verifier.cell_coder import WORD, CellCoder, Codes
+from incrowd.verifier.cell_coder import WORD, Bools, CellCoder, Codes, Ints, Words, words_at
 from incrowd.verifier.failure import require
 
-BYTES_AT_ONCE = 2**21
+BYTES_AT_ONCE, LINES_AT_ONCE, MOST_BYTES_AT_ONCE = 2**20, 25_000, 2**23
+BYTES_TO_CUT = 2**19
 NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
 DELIMITERS = ",;\t|~"
 LARGEST_CELL = 2**31 - 1
@@ -112,9 +114,13 @@ class CsvRows:
             rest = file.read(len(MARK))
             if not self.canonical and rest == MARK:
                 rest = b""
-            while block := file.read(BYTES_AT_ONCE):
+            size, known = BYTES_AT_ONCE, False
+            while block := file.read(size):
                 rest += block
                 end = _last_line_end(rest)
+                if end and not known:
+                    line = end // rest.count(b"\n", 0, end)  # bytes, on average
+                    size, known = min(max(size, LINES_AT_ONCE * line), MOST_BYTES_AT_ONCE), True
                 if end:
                     yield rest[:end]
                     rest = rest[end:]
@@ -197,81 +203,117 @@ def _parsed(piece: bytes, delimiter: str) -> list[list[str]]:
     return list(csv.reader(lines, delimiter=delimiter, strict=True))
 
 
-def _last_line_end(text: bytes) -> int:
+def _last_line_end(text: bytes, begin: int = 0, stop: int | None = None) -> int:
     """Where the last line ends that is complete: after a line feed outside quotes. 0 if there is none."""
-    end = text.rfind(b"\n") + 1
-    quotes = text.count(b'"', 0, end)
+    end = text.rfind(b"\n", begin, stop) + 1
+    quotes = np.count_nonzero(np.frombuffer(text, np.uint8)[begin:end] == QUOTE) if end else 0
     while end and quotes % 2:
-        before = text.rfind(b"\n", 0, end - 1) + 1
+        before = text.rfind(b"\n", begin, end - 1) + 1
         quotes -= text.count(b'"', before, end)
         end = before
     return end
 
 
-class CsvGrid:
-    """The cells of some lines: `ends` (width, n) are the places of the sign after each."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Lines:
+    """The cells of some lines, row by row (n, width); the first word of each column by column."""
 
-    def __init__(self, data: bytes, ends: NDArray[np.int32], with_quotes: NDArray[np.bool_]) -> None:
-        self._ends, self._with_quotes = ends, with_quotes
-        self._text = np.frombuffer(data + bytes(WORD), np.uint8)
-        # Every place of the text, read as the eight bytes that start there.
-        self._windows = np.ndarray((len(data) + 1,), "<u8", self._text, strides=(1,))
+    starts: Ints
+    length: Ints
+    quoted: Bools
+    longest: Ints  # of each column
+    words: Words
+
+
+class CsvGrid:
+    """The cells of some lines, of which those of some columns are wanted."""
+
+    def __init__(self, text: NDArray[np.uint8], rank: Mapping[int, int], parts: Sequence[_Lines]) -> None:
+        self._text, self._rank, self._parts = text, rank, parts
+        self._longest = np.max([part.longest for part in parts], axis=0)
+        self._with_quotes = np.any([part.quoted.any(axis=0) for part in parts], axis=0)
 
     @classmethod
-    def of(cls, data: bytes, delimiter: str, width: int) -> CsvGrid | None:
+    def of(
+        cls, data: bytes, delimiter: str, width: int, wanted: Sequence[int] | None = None
+    ) -> CsvGrid | None:
         """Cut lines into cells; None if that takes more than looking for delimiters outside quotes."""
-        if b"\r" in data or b"\0" in data or len(data) > LARGEST_CELL:
+        if not data or b"\r" in data or b"\0" in data or len(data) > LARGEST_CELL:
             return None
-        text = np.frombuffer(data, np.uint8)
-        cut = text == ord(delimiter)
-        cut |= text == LINE_FEED
-        in_quotes = np.empty(0, np.int64)  # cells that are, counted from the first on
-        if b'"' not in data:
-            ends = np.flatnonzero(cut)
-        else:
-            marks = np.flatnonzero(cut | (text == QUOTE))
-            is_quote = text[marks] == QUOTE
-            places = np.flatnonzero(is_quote)
-            quotes = marks[places]
-            if quotes.size % 2 or (np.diff(quotes) == 1).any() or not _around_cells(cut, quotes):
+        text = np.frombuffer(data + bytes(WORD), np.uint8)
+        parts, at = list[_Lines](), 0
+        while at < len(data):  # some lines at a time: what is done to them stays near the processor
+            end = _last_line_end(data, at, at + BYTES_TO_CUT) or len(data)
+            lines = _lines_of(text, at, end, ord(delimiter), width, wanted)
+            if lines is None:
                 return None
-            opens, inside = places[::2], np.diff(places)[::2] - 1
-            is_quote[_runs(opens + 1, inside)] = (
-                True  # what stands inside quotes ends no cell, as they do not
-            )
-            ends = marks[~is_quote]
-            in_quotes = opens - 2 * np.arange(opens.size) - (np.cumsum(inside) - inside)
-        if not ends.size or ends.size % width or not _aligned(text[ends].reshape(-1, width)):
-            return None
-        with_quotes = np.bincount(in_quotes % width, minlength=width) > 0
-        return cls(data, ends.reshape(-1, width).T.astype(np.int32, order="C"), with_quotes)
+            parts.append(lines)
+            at = end
+        columns = range(width) if wanted is None else wanted
+        return cls(text, {place: rank for rank, place in enumerate(columns)}, parts)
 
-    def quoted(self, column: int) -> NDArray[np.bool_]:
+    def quoted(self, column: int) -> Bools:
         """Which cells of a column are in quotes."""
-        starts = self._starts(column)
-        return self._text[starts] == QUOTE if self._with_quotes[column] else np.zeros(starts.size, np.bool_)
+        return np.concatenate([part.quoted[:, self._rank[column]] for part in self._parts])
 
     def quoted_as_needed(self, column: int, coder: CellCoder, codes: Codes) -> bool:
         """Are exactly those cells of a column in quotes that need them? Their numbers are `codes`."""
         # what needs quotes and has none was cut at its comma or line feed
-        return not self._with_quotes[column] or bool((self.quoted(column) == coder.quoted[codes]).all())
+        some = self._with_quotes[self._rank[column]]
+        return not some or bool((self.quoted(column) == coder.quoted[codes]).all())
 
-    def _starts(self, column: int) -> NDArray[np.int64]:
-        """Where each cell of a column starts, at its quote if it has one."""
-        starts: NDArray[np.int64] = self._ends[column - 1].astype(np.int64) + 1
-        return starts if column else np.concatenate([[0], starts[:-1]])
-
-    def length(self, column: int) -> int:
-        """How many bytes the cells of a column have, with their quotes."""
-        return int((self._ends[column] - self._starts(column)).sum())
+    def longest(self, column: int) -> int:
+        """How many bytes the longest cell of a column has."""
+        return int(self._longest[self._rank[column]])
 
     def codes(self, column: int, coder: CellCoder) -> Codes:
         """The number of each cell of a column."""
-        starts, ends = self._starts(column), self._ends[column].astype(np.int64)
-        if self._with_quotes[column]:
-            quoted = self._text[starts] == QUOTE
-            starts, ends = starts + quoted, ends - quoted
-        return coder.codes(self._windows, starts, ends - starts)
+        own, longest = self._rank[column], self.longest(column)
+        words = np.concatenate([part.words[own] for part in self._parts])
+        if longest <= WORD:
+            return coder.codes(words, longest)
+        starts = np.concatenate([part.starts[:, own] for part in self._parts])
+        length = np.concatenate([part.length[:, own] for part in self._parts])
+        return coder.codes_of_long(words, self._text, starts, length)
+
+
+def _lines_of(
+    text: NDArray[np.uint8], begin: int, end: int, delimiter: int, width: int, wanted: Sequence[int] | None
+) -> _Lines | None:
+    """Some lines of a text, cut into cells; None if that takes more."""
+    lines = text[begin:end]
+    cut = lines == delimiter
+    cut |= lines == LINE_FEED
+    is_quote = lines == QUOTE
+    in_quotes = np.empty(0, np.int64)  # cells that are, counted from the first on
+    if not is_quote.any():
+        ends = np.flatnonzero(cut)
+    else:
+        marks = np.flatnonzero(cut | is_quote)
+        is_quote = is_quote[marks]
+        places = np.flatnonzero(is_quote)
+        quotes = marks[places]
+        if quotes.size % 2 or (np.diff(quotes) == 1).any() or not _around_cells(cut, quotes):
+            return None
+        opens, inside = places[::2], np.diff(places)[::2] - 1
+        is_quote[_runs(opens + 1, inside)] = True  # what stands inside quotes ends no cell, as they do not
+        ends = marks[~is_quote]
+        in_quotes = opens - 2 * np.arange(opens.size) - (np.cumsum(inside) - inside)
+    if not ends.size or ends.size % width or not _aligned(lines[ends].reshape(-1, width)):
+        return None
+    starts = np.empty_like(ends)
+    starts[0], starts[1:] = 0, ends[:-1] + 1
+    length, quoted = ends - starts, np.zeros(ends.size, np.bool_)
+    starts[in_quotes] += 1
+    length[in_quotes] -= 2
+    quoted[in_quotes] = True
+    starts += begin
+    cells = [of_cells.reshape(-1, width) for of_cells in (starts, length, quoted)]
+    if wanted is not None:
+        cells = [of_cells[:, wanted] for of_cells in cells]
+    starts, length, quoted = cells
+    words = words_at(text, starts.ravel(), np.minimum(length, WORD).ravel(), 1).reshape(starts.shape)
+    return _Lines(starts, length, quoted, length.max(axis=0), np.ascontiguousarray(words.T))
 
 
 def _around_cells(cut: NDArray[np.bool_], quotes: NDArray[np.int64]) -> bool:
