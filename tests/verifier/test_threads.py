@@ -34,29 +34,32 @@ def test_results_come_in_order_and_the_first_error_is_raised(threads: int, works
 
 
 class Crowd:
-    """Counts who is at work."""
+    """Counts who is at work. The first wait until so many are, so that it does not matter who is slow."""
 
-    def __init__(self) -> None:
+    def __init__(self, expected: int) -> None:
         self.now = self.most = 0
-        self._lock = threading.Lock()
+        self._expected, self._changed = expected, threading.Condition()
 
     def work(self) -> None:
-        with self._lock:
+        with self._changed:
             self.now += 1
             self.most = max(self.most, self.now)
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: self.most >= self._expected, timeout=10)
         time.sleep(0.002)
-        with self._lock:
+        with self._changed:
             self.now -= 1
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_so_many_work_and_no_more(number: int) -> None:
-    threads, crowd = Threads(number), Crowd()
+    threads, crowd = Threads(number), Crowd(number)
     inner: Callable[[], object] = partial(threads.all, [crowd.work] * 4)
     threads.all([inner, inner])
     assert crowd.most == number
-    threads.all([crowd.work] * 6)  # all of them are free again
-    assert crowd.most == number
+    again = Crowd(number)
+    threads.all([again.work] * 6)  # all of them are free again
+    assert again.most == number
 
 
 def test_the_first_is_done_by_who_asks() -> None:
@@ -66,14 +69,15 @@ def test_the_first_is_done_by_who_asks() -> None:
 
 
 def test_a_busy_thread_helps_when_it_is_done() -> None:
-    threads, crowd, there = Threads(2), Crowd(), threading.Event()
+    threads, crowd, there = Threads(2), Crowd(1), threading.Event()
     busy = threads.busy_with(lambda: there.wait(10))
     threads.all([crowd.work] * 4)
     assert crowd.most == 1
     there.set()
     assert busy()
-    threads.all([crowd.work] * 4)
-    assert crowd.most == 2
+    two = Crowd(2)
+    threads.all([two.work] * 4)
+    assert two.most == 2
 
 
 def test_without_another_thread_nothing_is_lent() -> None:
@@ -90,13 +94,13 @@ def test_what_was_begun_is_done_once_and_says_what_was_wrong(number: int) -> Non
     assert done == [1]
     with pytest.raises(ValueError, match="7"):
         threads.begin(partial(fails, 7))()
-    crowd = Crowd()
+    crowd = Crowd(number)
     threads.all([crowd.work] * 4)
     assert crowd.most == number
 
 
 def test_an_interrupt_waits_for_nobody() -> None:
-    there, done = threading.Event(), threading.Event()
+    there, go_on, done = threading.Event(), threading.Event(), threading.Event()
 
     def interrupted() -> None:
         there.wait(10)
@@ -104,10 +108,10 @@ def test_an_interrupt_waits_for_nobody() -> None:
 
     def slow() -> None:
         there.set()
-        done.wait(10)
+        go_on.wait(10)
+        done.set()
 
-    begun = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         Threads(2).all([interrupted, slow, lambda: None])
-    assert time.monotonic() - begun < 9
-    done.set()
+    assert not done.is_set()
+    go_on.set()
