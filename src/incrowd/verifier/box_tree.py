@@ -17,6 +17,7 @@ from incrowd.verifier.cell_regions import MISSING_RANK, CellRegions
 from incrowd.verifier.columns import Bools, Ints
 
 LEAF = 2  # boxes that are not worth a cut
+ENOUGH = 64  # boxes of a node by which it is cut
 DEEPEST = 64
 MOST_COPIES = 8  # of each box, on average
 AT_ONCE = 16_384  # records that go down together: what they read stays in the processor's cache
@@ -111,12 +112,13 @@ class _Growing:
         """Cut every node of the last level that is worth it; was there one?"""
         size = np.bincount(self._node)
         nodes = size.size
-        best, column, cut = size * 1.0, np.full(nodes, -1), np.zeros(nodes, np.int64)
-        if self._box.size <= self._most:
-            large = np.where(size > LEAF, size, 0)
-            worth = np.flatnonzero(large[self._node])
+        column, cut = np.full(nodes, -1), np.zeros(nodes, np.int64)
+        some = self._some(size)
+        counted = np.bincount(self._node[some], minlength=nodes)
+        best = counted * 1.0
+        if some.size:
             for j in range(len(self._low)):
-                cost, at = self._best_cuts(j, large, worth)
+                cost, at = self._best_cuts(j, counted, some)
                 better = cost < best
                 best[better], cut[better], column[better] = cost[better], at[better], j
         inner = column >= 0
@@ -127,6 +129,14 @@ class _Growing:
         self._descend(inner, column, cut, child - self._first - nodes)
         self._first += nodes
         return bool(self._box.size)
+
+    def _some(self, size: Ints) -> Ints:
+        """Boxes by which nodes are cut, whose sizes these are: of large ones some, of small ones none."""
+        if self._box.size > self._most:
+            return np.zeros(0, np.int64)
+        place = np.arange(self._node.size) - (np.cumsum(size) - size)[self._node]
+        every = np.maximum(size // ENOUGH, 1)
+        return np.flatnonzero((size > LEAF)[self._node] & (place % every[self._node] == 0))
 
     def _best_cuts(self, j: int, size: Ints, worth: Ints) -> tuple[Ints, Ints]:
         """For each node the least cost of a cut along column j, and its rank, by the boxes `worth`."""
