@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from incrowd.kernels.arrays import AnyInts, Floats, Ints
+from incrowd.kernels.arrays import AnyInts, Codes, Floats, Ints
 from incrowd.kernels.jit import kernel
 
 
 @kernel
 def add_rows(
-    first: Ints, second: Ints, people: Floats, share_a: Floats, share_b: Floats, spans_a: Ints, spans_b: Ints,
+    first: Codes, second: Codes, people: Floats, share_a: Floats, share_b: Floats, spans_a: Ints, spans_b: Ints,
     table: Floats,
 ) -> None:  # fmt: skip
     """Cells of rows (r,), people (r,), shares (c, b), bins from..to of each cell (c, 2) -> table (b, b).
@@ -24,7 +24,7 @@ def add_rows(
 
 
 @kernel
-def count_pairs(first: Ints, second: Ints, people: Floats | Ints, table: Floats | Ints) -> None:
+def count_pairs(first: Codes, second: Codes, people: Floats | Ints, table: Floats | Ints) -> None:
     """Cells of rows (r,), people (r,) -> people of each pair of cells (c, c); whole numbers or not."""
     for row in range(people.size):
         table[first[row], second[row]] += people[row]

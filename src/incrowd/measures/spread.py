@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ from incrowd.measures.raking import OneWayTotal, rake_column
 from incrowd.schema import Role, Schema
 
 Ints = NDArray[np.int64]
+AnyInts = NDArray[np.integer[Any]]  # of as few bytes as will do
 Floats = NDArray[np.float64]
+Kind = TypeVar("Kind", bound=np.integer[Any])
 Totals = Mapping[str, Sequence[OneWayTotal]]
 
 
@@ -39,8 +41,8 @@ class SpreadColumn:
     """
 
     name: str
-    truth: Ints
-    cell: Ints
+    truth: AnyInts
+    cell: AnyInts
     share: Floats
     exact: bool = False
     lines: Ints | None = None
@@ -50,14 +52,14 @@ class SpreadColumn:
         return int(self.share.shape[1])
 
     @cached_property
-    def narrow_truth(self) -> NDArray[Any]:
+    def narrow_truth(self) -> AnyInts:
         """The truth in as few bytes as its bins need: it is read once for each other column."""
-        return _narrow(self.truth, self.size)
+        return narrow(self.truth, self.size)
 
     @cached_property
-    def narrow_cell(self) -> NDArray[Any]:
+    def narrow_cell(self) -> AnyInts:
         """The cells in as few bytes."""
-        return _narrow(self.cell, len(self.share))
+        return narrow(self.cell, len(self.share))
 
     @cached_property
     def spans(self) -> Ints:
@@ -66,8 +68,9 @@ class SpreadColumn:
         return np.stack([some.argmax(axis=1), self.size - some[:, ::-1].argmax(axis=1)], axis=1)
 
 
-def _narrow(numbers: Ints, size: int) -> NDArray[Any]:
-    return numbers.astype(np.uint8) if size <= 256 else numbers
+def narrow(numbers: AnyInts, size: int) -> AnyInts:
+    """Numbers from 0 up to below `size`, in one byte each if that is enough."""
+    return numbers.astype(np.uint8, copy=False) if size <= 256 else numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +87,7 @@ class SpreadTable:
             raise ValueError("the columns of the original have different numbers of rows")
         if any(column.cell.size != self.people.size for column in self.columns):
             raise ValueError("published columns have more or fewer rows than people stand behind")
-        if any(column.cell.max(initial=-1) >= len(column.share) for column in self.columns):
+        if any(column.cell.max() >= len(column.share) for column in self.columns if column.cell.size):
             raise ValueError("a row has a cell that its column has not")
         if any(part.min(initial=0) < 0 for column in self.columns for part in (column.truth, column.cell)):
             raise ValueError("a bin or a cell has a number below 0")
@@ -127,7 +130,8 @@ def spread_table(given: OriginalAndRelease) -> SpreadTable:
     for said in schema.having(Role.SENSITIVE, Role.KEEP):
         source = given.original.column(said.name)
         bins = text_bins(said, source, schema.missing)
-        truth = bins.of[source.codes]
+        of = narrow(bins.of, bins.size)
+        truth = of[source.codes]
         if lines is not None and said.name in lines.values:
             of_line = bins_of(lines.values[said.name], source, bins.of, said.name)
             share = np.zeros((len(lines.names), bins.size))
@@ -136,7 +140,7 @@ def spread_table(given: OriginalAndRelease) -> SpreadTable:
             group = rows.column("group").codes.astype(np.int64)
             columns[said.name] = SpreadColumn(said.name, truth, group, share, lines=of_line)
         elif said.name in rows.names:
-            cell = bins_of(rows.column(said.name), source, bins.of, said.name)
+            cell = bins_of(rows.column(said.name), source, of, said.name)
             columns[said.name] = SpreadColumn(said.name, truth, cell, np.eye(bins.size), exact=True)
     ordered = tuple(columns[column.name] for column in schema.columns if column.name in columns)
     return SpreadTable(ordered, each, None if lines is None else lines.count)
@@ -149,8 +153,8 @@ def spread_quasi_identifiers(
     columns = []
     for j, attribute in enumerate(people.attributes):
         bins, share = shares_in_bins(people, shown, j, totals)
-        cell = shown.rows[j].astype(np.int64)
-        columns.append(SpreadColumn(attribute.name, bins.of[people.codes[:, j]], cell, share))
+        truth = narrow(bins.of, bins.size)[people.codes[:, j]]
+        columns.append(SpreadColumn(attribute.name, truth, shown.rows[j], share))
     return tuple(columns)
 
 
@@ -167,14 +171,14 @@ def shares_in_bins(
     return bins, found.parts.shares(weight, found.bin, bins.size)
 
 
-def bins_of(column: TextColumn, original: TextColumn, of: Ints, name: str) -> Ints:
+def bins_of(column: TextColumn, original: TextColumn, of: NDArray[Kind], name: str) -> NDArray[Kind]:
     """The bin of each row of a column whose texts are those of the original."""
     if column.texts is original.texts:  # as in a release that has just been made: nothing to look up
         return of[column.codes]
-    known = {text: of[place] for place, text in enumerate(original.texts)}
+    known = {text: int(of[place]) for place, text in enumerate(original.texts)}
     places = [known.get(text, -1) for text in column.texts]
     met = np.bincount(column.codes, minlength=len(places)) > 0
     strange = sum(place < 0 and some for place, some in zip(places, met.tolist(), strict=True))
     if strange:
         raise TableError(f"{strange} distinct texts of the published column {name} are not in the original")
-    return np.array(places, np.int64)[column.codes]
+    return np.array(places, np.int64).astype(of.dtype)[column.codes]

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.errors import TableError
-from incrowd.flow import Microdata, distinct_rows
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.kernels.compiling import compiling
 from incrowd.measures.products import product
 from incrowd.measures.published import Published
 from incrowd.measures.spread import (
+    AnyInts,
     OriginalAndRelease,
     SpreadColumn,
     SpreadTable,
@@ -179,8 +180,8 @@ def skill(error: float | None, single: float | None) -> float | None:
 
 def two_way_error(table: SpreadTable, withheld: Sequence[str] = ()) -> TwoWayError:
     """Measure E2, skill, and which columns can be asked about."""
-    columns = table.columns
-    errors, margins = pair_errors(table, pairs_of(len(columns))), _margins(table)
+    columns, margins = table.columns, _margins(table)
+    errors = pair_errors(table, pairs_of(len(columns)), margins)
     one_way = [_one_way(table, *pair) for pair in zip(columns, margins, strict=True)]
     exact = {column.name: column.exact for column in columns}
     return errors_of_columns(exact, one_way, errors, withheld)
@@ -221,9 +222,11 @@ def errors_of_columns(
     )
 
 
-def pair_errors(table: SpreadTable, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+def pair_errors(
+    table: SpreadTable, pairs: Sequence[tuple[int, int]], margins: Sequence[Ints] | None = None
+) -> list[tuple[float, float]]:
     """For each pair of columns the error of the estimate, and that of the product of its true margins."""
-    distinct, margins = _Distinct.of(table), _margins(table)
+    distinct, margins = _Distinct.of(table), _margins(table) if margins is None else margins
     return [_pair_errors(table, distinct, margins, i, j) for i, j in pairs]
 
 
@@ -268,16 +271,21 @@ def _pair_errors(
     return variation(true, _estimated(table, distinct, i, j)), variation(true, single)
 
 
-def _counted(first: Ints, second: Ints, people: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
+def _counted(first: AnyInts, second: AnyInts, people: NDArray[Any], shape: tuple[int, int]) -> NDArray[Any]:
     """People (r,) of each pair of cells, added in their order. Of few rows it is not worth compiling."""
     if people.size < WORTH_COMPILING and not compiling.everything:
-        found = np.bincount(first * shape[1] + second, people, shape[0] * shape[1])
+        found = np.bincount(first.astype(np.int64) * shape[1] + second, people, shape[0] * shape[1])
         return found.reshape(shape).astype(people.dtype)  # whole numbers are exact up to 2^53
     from incrowd.kernels import two_way
 
     table = np.zeros(shape, people.dtype)
-    two_way.count_pairs(first, second, people, table)
+    two_way.count_pairs(_of_one_width(first), _of_one_width(second), people, table)
     return table
+
+
+def _of_one_width(cells: AnyInts) -> Codes:
+    """So that one compiled loop is enough for all."""
+    return cells.astype(np.int32, copy=False)
 
 
 def _counted_rows(first: NDArray[Any], second: NDArray[Any], shape: tuple[int, int]) -> Ints:
@@ -306,7 +314,7 @@ class _Distinct:
     ``alone`` says that behind each row of the table stands one person.
     """
 
-    cells: Mapping[int, Ints]
+    cells: Mapping[int, AnyInts]
     people: Floats
     alone: bool
 
@@ -338,7 +346,8 @@ def _estimated(table: SpreadTable, distinct: _Distinct, i: int, j: int) -> NDArr
     shape = len(first.share), len(second.share)
     if shape[0] * shape[1] > _DENSE * people.size:
         found = np.zeros((first.size, second.size))
-        two_way.add_rows(*cells, people, first.share, second.share, first.spans, second.spans, found)
+        numbers = _of_one_width(cells[0]), _of_one_width(cells[1])
+        two_way.add_rows(*numbers, people, first.share, second.share, first.spans, second.spans, found)
         return found
     joint = _counted(*cells, people, shape)
     part = joint if first.exact else product(first.share.T, joint)

@@ -8,7 +8,7 @@ that cells that are mixed alike cost time and never a wrong number.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -188,7 +188,8 @@ class _Slots:
             one = self._one_of_each_free(slots)
             start, self._count = self._count, self._count + one.size
             self._number = _with(self._number, start, numbers[one])
-            self._mixed, self._words = _with(self._mixed, start, mix[one]), _with(self._words, start, words[one])
+            self._mixed = _with(self._mixed, start, mix[one])
+            self._words = _with(self._words, start, words[one])
             self._cell[slots[one]] = np.arange(start, self._count)
             if one.size == mix.size:
                 return
@@ -205,7 +206,7 @@ class _Slots:
         return last
 
     def _make_room(self, more: int) -> None:
-        """Have slots for so many more; if these become more, known cells get new ones, as far as there are."""
+        """Have slots for so many more; if there are more then, known cells get new ones."""
         bits = self._bits
         while (1 << bits) < SLOTS_FOR_EACH * (self._count + more) and bits < MOST_BITS:
             bits += 1

@@ -224,6 +224,11 @@ class _Lines:
     longest: Ints  # of each column
     words: Words
 
+    @classmethod
+    def of(cls, text: NDArray[np.uint8], starts: Ints, length: Ints, quoted: Bools) -> _Lines:
+        words = words_at(text, starts.ravel(), np.minimum(length, WORD).ravel(), 1).reshape(starts.shape)
+        return cls(starts, length, quoted, length.max(axis=0), np.ascontiguousarray(words.T))
+
 
 class CsvGrid:
     """The cells of some lines, of which those of some columns are wanted."""
@@ -308,12 +313,13 @@ def _lines_of(
     length[in_quotes] -= 2
     quoted[in_quotes] = True
     starts += begin
-    cells = [of_cells.reshape(-1, width) for of_cells in (starts, length, quoted)]
-    if wanted is not None:
-        cells = [of_cells[:, wanted] for of_cells in cells]
-    starts, length, quoted = cells
-    words = words_at(text, starts.ravel(), np.minimum(length, WORD).ravel(), 1).reshape(starts.shape)
-    return _Lines(starts, length, quoted, length.max(axis=0), np.ascontiguousarray(words.T))
+    return _Lines.of(text, *(_of_columns(cells, width, wanted) for cells in (starts, length, quoted)))
+
+
+def _of_columns(cells: NDArray[Any], width: int, wanted: Sequence[int] | None) -> NDArray[Any]:
+    """Something of each cell, one after the other -> by rows, of the columns that are wanted."""
+    rows = cells.reshape(-1, width)
+    return rows if wanted is None else rows[:, wanted]
 
 
 def _around_cells(cut: NDArray[np.bool_], quotes: NDArray[np.int64]) -> bool:
