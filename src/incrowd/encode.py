@@ -101,7 +101,7 @@ class _Met:
     @classmethod
     def of(cls, column: Column, table: Table, missing_texts: frozenset[str]) -> _Met:
         source = table.column(column.name)
-        counts = np.bincount(source.codes, minlength=len(source.texts))
+        counts = source.counts
         real, raw, gone = _occurring(source, missing_texts)
         values = read_column(raw, column.kind, column.format, column.name)
         _check_missing(column, values, missing_texts)
@@ -121,7 +121,7 @@ class _Met:
 def _occurring(source: TextColumn, missing: frozenset[str]) -> tuple[list[int], list[str], list[int]]:
     """The places of distinct texts that occur and are not missing, these texts, and places of missing."""
     real, raw, gone = [], [], []
-    for place in np.flatnonzero(np.bincount(source.codes)).tolist():
+    for place in np.flatnonzero(source.counts).tolist():
         text = source.texts[place]
         if text is None or text in missing:
             gone.append(place)
@@ -285,7 +285,7 @@ def _entity(table: Table, schema: Schema) -> Codes | None:
     """Whose row each is, numbered from 0 without gaps."""
     for column in schema.having(Role.ENTITY):
         source = table.column(column.name)
-        counts = np.bincount(source.codes, minlength=len(source.texts))
+        counts = source.counts
         gone = [i for i, text in enumerate(source.texts) if text is None or text in schema.missing]
         nameless = int(counts[gone].sum())
         if nameless:

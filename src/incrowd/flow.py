@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -26,15 +27,20 @@ from incrowd.schema import Kind, Shape
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 
-_ROWS_AT_ONCE, _MOST_KEYS = 16_384, 2**62  # keys up to 2^62 fit an int64
+_ROWS_AT_ONCE = 16_384
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class TextColumn:
     """A column of texts, each distinct text once: row i says ``texts[codes[i]]``. None is NULL."""
 
     codes: Codes
     texts: tuple[str | None, ...]
+
+    @cached_property
+    def counts(self) -> Ints:
+        """How many rows have each text; counted once, since each stage asks for it."""
+        return np.bincount(self.codes, minlength=len(self.texts))
 
     def __len__(self) -> int:
         return self.codes.size
@@ -173,7 +179,7 @@ class Sensitive:
         return f"Sensitive({self.name!r}, {self.size} values)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Microdata:
     """The table as numbers: codes (n, d), their domains, sensitive columns, whose row each is.
 
@@ -195,6 +201,12 @@ class Microdata:
             column = self.codes[:, j]
             if n and not (column.min() >= 0 and column.max() < len(attribute)):
                 raise TableError(f"a code of {attribute.name} lies outside its domain")
+
+    @cached_property
+    def frequencies(self) -> tuple[Ints, ...]:
+        """How many lines of codes have each code of each column."""
+        pairs = zip(self.codes.T, self.attributes, strict=True)
+        return tuple(np.bincount(codes, minlength=len(attribute)) for codes, attribute in pairs)
 
     def __len__(self) -> int:
         return int(self.codes.shape[0])
@@ -414,34 +426,6 @@ class Assignment:
         for permutation in (self.region, self.private):
             if (np.bincount(permutation, minlength=permutation.size) != 1).any():
                 raise ValueError("an assignment must name every record once")
-
-
-def row_keys(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, int]:
-    """One number for each of n rows, in their lexicographic order, and a number that all lie below.
-
-    Columns (n,) of codes below sizes[j] are digits of a mixed radix. Before a number would outgrow 64 bits,
-    those that occur are numbered afresh.
-
-    Examples
-    --------
-    >>> row_keys([np.array([0, 1, 0]), np.array([5, 2, 5])], [2, 6], 3)
-    (array([5, 8, 5]), 12)
-    """
-    key, top = np.zeros(n, np.int64), 1
-    for column, size in zip(columns, sizes, strict=True):
-        if top * size > _MOST_KEYS:
-            met, key = np.unique(key, return_inverse=True)
-            top = met.size
-        key = key * size + column
-        top *= size
-    return key, top
-
-
-def distinct_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, Ints]:
-    """Where each distinct row of columns (n,) of codes below sizes[j] is first met, and which each row is."""
-    key, _ = row_keys(columns, sizes, n)
-    _, first, which = np.unique(key, return_index=True, return_inverse=True)
-    return first.astype(np.int64), which.astype(np.int64)
 
 
 def records_by_label(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:

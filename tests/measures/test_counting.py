@@ -19,8 +19,9 @@ from twins import counting as naive
 
 import incrowd
 from incrowd.encode import encode
+from incrowd.equal_rows import distinct_rows
 from incrowd.errors import IncrowdError, PolicyError, TableError
-from incrowd.flow import Attribute, Microdata, Table, distinct_rows
+from incrowd.flow import Attribute, Microdata, Table
 from incrowd.measures import (
     Among,
     Between,

@@ -115,7 +115,7 @@ def _weights_of_column(said: str, subject: RiskSubject) -> NDArray[np.float64]:
     named = {same_name(each): each for each in subject.original.names}
     name = named[same_name(said)]
     column = subject.original.column(name)
-    counts = np.bincount(column.codes, minlength=len(column.texts))
+    counts = column.counts
     gone = [text is None or text in subject.missing for text in column.texts]
     if absent := int(counts[np.array(gone, dtype=np.bool_)].sum()):
         raise TableError(f"{name} is the weight of population, but is missing in {absent} rows")

@@ -8,8 +8,8 @@ from incrowd.kernels.jit import kernel
 
 @kernel
 def add_rows(
-    first: Codes, second: Codes, people: Floats, share_a: Floats, share_b: Floats, spans_a: Ints, spans_b: Ints,
-    table: Floats,
+    first: Codes, second: Codes, people: Floats, share_a: Floats, share_b: Floats, spans_a: Ints,
+    spans_b: Ints, table: Floats,
 ) -> None:  # fmt: skip
     """Cells of rows (r,), people (r,), shares (c, b), bins from..to of each cell (c, 2) -> table (b, b).
 

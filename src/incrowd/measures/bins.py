@@ -33,6 +33,12 @@ class Bins:
         """How many records each bin has."""
         return np.bincount(self.of[codes], minlength=self.size)
 
+    def summed(self, counts: Ints) -> Ints:
+        """The same by how many records have each code (m,)."""
+        found = np.zeros(self.size, np.int64)
+        np.add.at(found, self.of, counts)
+        return found
+
 
 def deciles(counts: Ints) -> Ints:
     """The bin of each value, given how many records have each, values from low to high.
@@ -84,8 +90,7 @@ def counted_bins(attribute: Attribute, counts: Ints) -> Bins:
 
 def text_bins(described: Column, column: TextColumn, missing: frozenset[str]) -> Bins:
     """The bins of a column that is published as it is, one for each of its distinct texts."""
-    counts = np.bincount(column.codes, minlength=len(column.texts))
-    return counted_text_bins(described, column.texts, counts, missing)
+    return counted_text_bins(described, column.texts, column.counts, missing)
 
 
 def counted_text_bins(

@@ -57,6 +57,8 @@ def frequency(data: Microdata, j: int) -> Ints:
     if isinstance(data, CountedMicrodata):
         return data.tallies[j]
     weights = record_weights(data)
+    if weights is None:
+        return data.frequencies[j]
     return np.bincount(data.codes[:, j], weights, len(data.attributes[j])).astype(np.int64)
 
 
@@ -72,7 +74,7 @@ def text_counts(column: TextColumn | TextCounts) -> Ints:
     """How many rows have each text of a column."""
     if isinstance(column, TextCounts):
         return column.counts
-    return np.bincount(column.codes, minlength=len(column.texts))
+    return column.counts
 
 
 @dataclass(frozen=True, eq=False)

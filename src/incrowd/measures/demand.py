@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import log2
 
 from incrowd.flow import Microdata
-from incrowd.measures.bins import attribute_bins, bits
+from incrowd.measures.bins import bits, counted_bins
 
 TOO_MUCH = 2.0
 
@@ -43,8 +43,8 @@ class Demand:
 
 def demand(data: Microdata, k: int) -> Demand:
     """Compare the entropy of all quasi-identifiers, in at most ten bins each, with log2(n / k)."""
-    columns = zip(data.attributes, data.codes.T, strict=True)
-    asked = sum(bits(attribute_bins(attribute, codes).counts(codes)) for attribute, codes in columns)
+    columns = zip(data.attributes, data.frequencies, strict=True)
+    asked = sum(bits(counted_bins(attribute, counts).summed(counts)) for attribute, counts in columns)
     return Demand(len(data.attributes), asked, room_for(len(data), k))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.equal_rows import distinct_rows, row_keys
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Regions, Table, distinct_rows, row_keys
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Regions, Table
 from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.schema import EVERYTHING, Shape
 
@@ -74,12 +75,14 @@ class Published:
     """What every published row says: row i covers cell ``rows[j][i]`` of attribute j.
 
     Cells that cover the same have one number. The last cell of each column is ``*``: it stands for what is
-    known about a suppressed record. Nothing is known about which record is behind which row.
+    known about a suppressed record. Nothing is known about which record is behind which row. Rows of one
+    ``region`` (n,), where it is known, have the same cells.
     """
 
     attributes: tuple[Attribute, ...]
     cells: tuple[CellCoverage, ...]
     rows: tuple[Codes, ...]
+    region: Codes | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not len(self.attributes) == len(self.cells) == len(self.rows):
@@ -205,7 +208,7 @@ def published_from_regions(
     row = regions.of if order is None else regions.of[order]
     cells = [cells_of(attribute, said) for attribute, said in zip(attributes, regions.cells, strict=True)]
     rows = (read.same[regions.cell[row, j]] for j, read in enumerate(cells))
-    return Published(attributes, tuple(cells), tuple(rows))
+    return Published(attributes, tuple(cells), tuple(rows), region=row)
 
 
 def cells_of(attribute: Attribute, cells: Cells) -> CellCoverage:

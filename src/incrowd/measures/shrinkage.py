@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.flow import Attribute, Codes, Microdata, distinct_rows
+from incrowd.equal_rows import distinct_rows
+from incrowd.flow import Attribute, Codes, Microdata
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]

@@ -75,11 +75,15 @@ def narrow(numbers: AnyInts, size: int) -> AnyInts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpreadTable:
-    """All published columns in bins. ``people`` (r,) stand behind each row, ``counts`` behind each line."""
+    """All published columns in bins. ``people`` (r,) stand behind each row, ``counts`` behind each line.
+
+    Rows of one ``region`` (r,), where it is known, have the same cells in columns that are not exact.
+    """
 
     columns: tuple[SpreadColumn, ...]
     people: Floats
     counts: Ints | None = None
+    region: AnyInts | None = None
 
     def __post_init__(self) -> None:
         """Refuse columns that do not fit together: compiled loops look at no bounds."""
@@ -143,7 +147,7 @@ def spread_table(given: OriginalAndRelease) -> SpreadTable:
             cell = bins_of(rows.column(said.name), source, of, said.name)
             columns[said.name] = SpreadColumn(said.name, truth, cell, np.eye(bins.size), exact=True)
     ordered = tuple(columns[column.name] for column in schema.columns if column.name in columns)
-    return SpreadTable(ordered, each, None if lines is None else lines.count)
+    return SpreadTable(ordered, each, None if lines is None else lines.count, shown.region)
 
 
 def spread_quasi_identifiers(

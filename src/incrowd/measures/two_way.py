@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.equal_rows import distinct_rows
 from incrowd.errors import TableError
-from incrowd.flow import Codes, Microdata, distinct_rows
+from incrowd.flow import Codes, Microdata
 from incrowd.kernels.compiling import compiling
 from incrowd.measures.products import product
 from incrowd.measures.published import Published
@@ -311,6 +312,8 @@ def variation(true: Ints, other: NDArray[Any]) -> float:
 class _Distinct:
     """The distinct rows of a table without its exact columns: their cells by column, and their people.
 
+    Of rows whose regions are known, one of each region, though several may have the same cells.
+
     ``alone`` says that behind each row of the table stands one person.
     """
 
@@ -322,8 +325,13 @@ class _Distinct:
     def of(cls, table: SpreadTable) -> _Distinct:
         spread = [place for place, column in enumerate(table.columns) if not column.exact]
         cells = [table.columns[place].cell for place in spread]
-        sizes = [len(table.columns[place].share) for place in spread]
-        first, which = distinct_rows(cells, sizes, table.people.size)
+        if table.region is None or any(table.columns[place].lines is not None for place in spread):
+            sizes = [len(table.columns[place].share) for place in spread]
+            first, which = distinct_rows(cells, sizes, table.people.size)
+        else:
+            which = table.region.astype(np.int64, copy=False)
+            first = np.zeros(int(which.max(initial=-1)) + 1, np.int64)
+            first[which] = np.arange(which.size)  # any row of each; regions without one have no people
         people = np.bincount(which, table.people, first.size).astype(np.float64)
         alone = bool((table.people == 1).all())
         return cls({place: cell[first] for place, cell in zip(spread, cells, strict=True)}, people, alone)

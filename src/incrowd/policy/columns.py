@@ -83,7 +83,7 @@ def described(
 
 def _met(column: TextColumn, missing: Sequence[str]) -> list[str]:
     """The distinct texts that some row has and that do not mean missing."""
-    texts = (column.texts[place] for place in np.flatnonzero(np.bincount(column.codes)).tolist())
+    texts = (column.texts[place] for place in np.flatnonzero(column.counts).tolist())
     return [text for text in texts if text is not None and text not in missing]
 
 
@@ -247,9 +247,10 @@ def check_exact_columns(table: Table, schema: Schema, accept: Sequence[str], buc
 def lone_values(table: Table, schema: Schema, *roles: Role) -> dict[str, int]:
     """For each column of these roles, how many rows have a value that nobody else has."""
     persons = _persons(table, schema)
-    return {
-        column.name: rows_alone(table.column(column.name).codes, persons) for column in schema.having(*roles)
-    }
+    columns = {column.name: table.column(column.name) for column in schema.having(*roles)}
+    if persons is None:
+        return {name: int((column.counts == 1).sum()) for name, column in columns.items()}
+    return {name: rows_alone(column.codes, persons) for name, column in columns.items()}
 
 
 def check_lone_values(
@@ -286,18 +287,14 @@ def _persons(table: Table, schema: Schema) -> NDArray[np.int64] | None:
     return None
 
 
-def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64] | None) -> int:
-    """How many rows have a value (n,) that no other person (n,) has; of None, no other row.
+def rows_alone(codes: NDArray[np.integer], persons: NDArray[np.int64]) -> int:
+    """How many rows have a value (n,) that no other person (n,) has.
 
     Examples
     --------
     >>> rows_alone(np.array([0, 1, 1, 2, 2]), np.array([0, 1, 1, 3, 4]))
     3
-    >>> rows_alone(np.array([0, 1, 1, 2, 2]), None)
-    1
     """
-    if persons is None:
-        return int((np.bincount(codes) == 1).sum())
     owner = np.zeros(int(codes.max()) + 1, np.int64)
     owner[codes] = persons  # one person of each value; who is another one shares it
     shared = np.zeros(owner.size, np.bool_)

@@ -25,14 +25,14 @@ def silent_shares(data: Microdata, regions: Regions) -> dict[str, float]:
     sizes = regions.sizes
     found = {}
     for j, (attribute, cells) in enumerate(zip(data.attributes, regions.cells, strict=True)):
-        silent = _silent(attribute, cells, data.codes[:, j])[regions.cell[:, j]]
+        silent = _silent(attribute, cells, data.frequencies[j])[regions.cell[:, j]]
         found[attribute.name] = float(sizes[silent].sum() / max(int(sizes.sum()), 1))
     return found
 
 
-def _silent(attribute: Attribute, cells: Cells, codes: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _silent(attribute: Attribute, cells: Cells, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which cells stand for every value that occurs. A column of one value has nothing to say anyway."""
-    met = np.flatnonzero(np.bincount(codes))
+    met = np.flatnonzero(counts)
     met = met[met != attribute.missing] if not attribute.missing_in_tree else met
     if met.size < 2:
         return np.zeros(len(cells), np.bool_)

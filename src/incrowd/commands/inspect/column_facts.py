@@ -20,7 +20,7 @@ def counted_texts(
     column: TextColumn, means_missing: frozenset[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """How many rows have each text, and which texts mean missing."""
-    counts = np.bincount(column.codes, minlength=len(column.texts))
+    counts = column.counts
     missing = np.zeros(len(column.texts), np.bool_)
     for met in {None, *means_missing}.intersection(column.texts):
         missing[column.texts.index(met)] = True

@@ -112,7 +112,7 @@ def levels_of(table: Table, name: str, said: Described, policy: Policy) -> Hiera
     source = PolicySource(table, policy.missing, policy.entity, policy.folder)
     column = described(name, Role.QUASI, said, source, None)
     texts = table.column(name)
-    counts = np.bincount(texts.codes, minlength=len(texts.texts))
+    counts = texts.counts
     occurring = np.flatnonzero(counts)
     there = [texts.texts[place] for place in occurring.tolist()]
     attribute, codes = encode_texts(column, there, counts[occurring], frozenset(policy.missing))

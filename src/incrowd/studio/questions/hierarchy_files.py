@@ -41,7 +41,7 @@ def _compared(opened: OpenTable, of: Of, file: str) -> tuple[list[str], list[str
     policy, column = policy_from(of["text"], of["folder"]), of["column"]
     said = said_of(policy, column)
     texts = opened.table.column(column)
-    met = (texts.texts[place] for place in np.flatnonzero(np.bincount(texts.codes)).tolist())
+    met = (texts.texts[place] for place in np.flatnonzero(texts.counts).tolist())
     values = [text for text in met if text is not None and text not in policy.missing]
     how = read_as(said, values, [], column)
     rows = Hierarchy.from_rows(read_levels(Path(of["folder"]) / file), column).rows
