@@ -165,7 +165,7 @@ def test_cells_that_were_met_are_not_looked_up_again(
         assert numbers == [met[cell] for cell in cells]
         asked: list[bytes] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(coder.long, "of_all", partial(_asked, asked, coder.long.of_all))
+            patch.setattr(coder.cells, "of_all", partial(_asked, asked, coder.cells.of_all))
             found = grid_of(cells).codes(0, coder).tolist()
         assert found == numbers
         assert len(asked) < 100
@@ -182,7 +182,7 @@ def test_cells_of_a_few_bytes_are_numbered_piece_by_piece(longest: int) -> None:
         texts = list(numbers)
         assert [texts[code] for code in codes] == ([*met, "1"] if met[1:] else ["1", *met])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(coder.long, "of_all", partial(_asked, asked, coder.long.of_all))
+        patch.setattr(coder.cells, "of_all", partial(_asked, asked, coder.cells.of_all))
         grid_of([*met, "1"]).codes(0, coder)
     assert not asked
 

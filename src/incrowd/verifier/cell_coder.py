@@ -79,14 +79,14 @@ class CellCoder:
     """
 
     def __init__(self, numbers: TextNumbers) -> None:
-        self.long = _Long(numbers)
+        self.cells = _Cells(numbers)
         self._slots: dict[int, _Slots] = {}
         self._tiny = np.full(1 << (8 * TINY), -1, np.int32)
 
     @property
     def quoted(self) -> Bools:
         """Which numbers are of cells that need quotes."""
-        return np.frombuffer(self.long.quoted, np.bool_)
+        return np.frombuffer(self.cells.quoted, np.bool_)
 
     def codes(self, words: Words, longest: int) -> Codes:
         """The number of each cell, none of which is longer than a word."""
@@ -112,7 +112,7 @@ class CellCoder:
         found = self._tiny[words]
         if found.size and found.min() < 0:
             unknown = np.unique(words[found < 0])
-            self._tiny[unknown] = self.long.of_all(as_bytes(unknown[:, None]))
+            self._tiny[unknown] = self.cells.of_all(as_bytes(unknown[:, None]))
             found = self._tiny[words]
         return found
 
@@ -133,8 +133,8 @@ class CellCoder:
         _, first, which = np.unique(mix, return_index=True, return_inverse=True)
         some = words[first]
         if not (some[which] == words).all():  # different ones are mixed alike
-            return np.array(self.long.of_all(as_bytes(words)), np.int32)
-        numbers = np.array(self.long.of_all(as_bytes(some)), np.int32)
+            return np.array(self.cells.of_all(as_bytes(words)), np.int32)
+        numbers = np.array(self.cells.of_all(as_bytes(some)), np.int32)
         known.learn(some, mix[first], numbers)
         return numbers[which]
 
@@ -225,23 +225,19 @@ def _with(array: NDArray[Kind], start: int, more: NDArray[Kind]) -> NDArray[Kind
     return array
 
 
-class _Long(dict[bytes, int]):
-    """Numbers cells by their bytes, decoding each only once; ``quoted[number]`` if it needs quotes."""
+class _Cells:
+    """Numbers cells by what they say; ``quoted[number]`` if it needs quotes."""
 
     def __init__(self, numbers: TextNumbers) -> None:
-        super().__init__()
         self._numbers = numbers
         self.quoted = bytearray()
 
     def of_all(self, cells: Sequence[bytes]) -> list[int]:
-        """The number of each; those that are new are decoded all at once."""
-        new = [cell for cell in dict.fromkeys(cells) if cell not in self]
-        if new:
-            joined = b"\0".join(new)  # no cell has a NUL in it: such pieces are left to the csv module
-            numbers = self._numbers.of_all(joined.decode().split("\0"))
-            self.update(zip(new, numbers, strict=True))
-            self.quoted.extend(bytes(max(0, max(numbers) + 1 - len(self.quoted))))
-            if _SIGNS_TO_QUOTE.search(joined):
-                for cell, number in zip(new, numbers, strict=True):
-                    self.quoted[number] = _SIGNS_TO_QUOTE.search(cell) is not None
-        return [*map(self.__getitem__, cells)]
+        """The number of each; there is one at least."""
+        joined = b"\0".join(cells)  # no cell has a NUL in it: such pieces are left to the csv module
+        numbers = self._numbers.of_all(joined.decode().split("\0"))
+        self.quoted.extend(bytes(max(0, max(numbers) + 1 - len(self.quoted))))
+        if _SIGNS_TO_QUOTE.search(joined):
+            for cell, number in zip(cells, numbers, strict=True):
+                self.quoted[number] = _SIGNS_TO_QUOTE.search(cell) is not None
+        return numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -29,7 +29,8 @@ PIECES_AT_ONCE = 4  # of a file: a column of all of them is numbered by one thre
 FEW_KEYS = 8  # times as many as there are rows
 
 # What a spreadsheet may run: at the start of a text, or after a sign at which some of them cut cells.
-_SIGN = re.compile(r"[=+\-@\t\r]")
+_SIGNS = "=+-@\t\r"
+_SIGN = re.compile(f"[{re.escape(_SIGNS)}]")
 _SUSPECT = re.compile(r"(?:^|[;\t\r\n])'*+[=+\-@\t\r]")
 _BARE = re.compile(r"(?:^|[;\t\r\n])[=+\-@\t\r]")
 _GUARD = re.compile(r"(^|[;\t\r\n])'(?='*+[=+\-@\t\r])")
@@ -66,6 +67,7 @@ class Restoring(dict[str | None, int]):
         super().__init__()
         self.numbers = numbers
         self._undo, self._null = undo, null
+        self._undo_all = _AT_ONCE.get(undo) or (lambda texts: [*map(undo, texts)])
 
     def __missing__(self, text: str | None) -> int:
         number = self[text] = self.numbers[self._null if text is None else self._undo(text)]
@@ -74,7 +76,7 @@ class Restoring(dict[str | None, int]):
     def of_all(self, texts: Sequence[str]) -> list[int]:
         """The number of each."""
         new = [text for text in dict.fromkeys(texts) if text not in self]
-        self.update(zip(new, self.numbers.of_all([*map(self._undo, new)]), strict=True))
+        self.update(zip(new, self.numbers.of_all(self._undo_all(new)), strict=True))
         return [*map(self.__getitem__, texts)]
 
 
@@ -99,6 +101,18 @@ def restored(text: str) -> str:
 def as_is(text: str) -> str:
     """Outside CSV nothing is protected."""
     return text
+
+
+def _all_restored(texts: Sequence[str]) -> Sequence[str]:
+    """`restored` of each: no text of most columns has any of the signs, which is seen of all at once."""
+    joined = "\n".join(texts)
+    return [*map(restored, texts)] if any(sign in joined for sign in _SIGNS) else texts
+
+
+_AT_ONCE: Mapping[Callable[[str], str], Callable[[Sequence[str]], Sequence[str]]] = {
+    as_is: lambda texts: texts,
+    restored: _all_restored,
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
