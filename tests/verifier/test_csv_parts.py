@@ -205,11 +205,15 @@ def written(path: Path, content: bytes, canonical: bool = False) -> CsvRows:
     return CsvRows(path, ",", canonical)
 
 
+@pytest.mark.parametrize("lines", [0, 1, 3])
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 2**19])
 def test_files_are_read_in_pieces_of_any_size(
-    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at_once: int, lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And pieces are cut some lines at a time."""
     monkeypatch.setattr(csv_file, "BYTES_AT_ONCE", at_once)
+    monkeypatch.setattr(csv_file, "LINES_AT_ONCE", lines)
+    monkeypatch.setattr(csv_file, "BYTES_TO_CUT", at_once)
     content = b'a,"b\nb"\n1,2\n"3\n\n3",4\n,\n"x""y",z\n5,6'
     for mark in (b"", "\ufeff".encode()):
         rows = written(tmp_path / "t.csv", mark + content)

@@ -174,6 +174,7 @@ def test_files_are_brought_in_piece_by_piece(
     monkeypatch.setattr(module, "ROWS_AT_ONCE", at_once)
     (tmp_path / "t.csv").write_text("a,b\n1,x\n2,y\n1,z\n", encoding="utf-8")
     monkeypatch.setattr("incrowd.verifier.csv_file.BYTES_AT_ONCE", 5)
+    monkeypatch.setattr("incrowd.verifier.csv_file.LINES_AT_ONCE", 0)
     rows = CsvRows(tmp_path / "t.csv", delimiter=",")
     found = rows_relation(session, rows, {"b": Numbering(), "a": Numbering()}, "brought_")
     assert found.names == ("a", "b")

@@ -62,6 +62,7 @@ def test_every_encoding_is_told(
 ) -> None:
     monkeypatch.setattr(original, "AT_ONCE", at_once)
     monkeypatch.setattr(csv_file, "BYTES_AT_ONCE", at_once)
+    monkeypatch.setattr(csv_file, "LINES_AT_ONCE", 0)
     path = tmp_path / "t.csv"
     path.write_bytes(content)
     assert read(Source(path, encoding=stated)) == (["name", "town"], ROWS)
@@ -74,6 +75,7 @@ def test_half_a_letter_at_the_end_is_no_utf8(tmp_path: Path) -> None:
 
 def test_a_mark_is_skipped_at_the_beginning_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_file, "BYTES_AT_ONCE", 2)
+    monkeypatch.setattr(csv_file, "LINES_AT_ONCE", 0)
     path = tmp_path / "t.csv"
     path.write_bytes("\ufeffa,b\n\ufeffc,\ufeff\n".encode("utf-16-le"))
     assert read(Source(path, encoding="utf-16-le")) == (["a", "b"], [["\ufeffc", "\ufeff"]])

@@ -558,6 +558,7 @@ def test_every_cell_is_read_as_it_was_written(cells: list[list[str]], always: bo
     lines = [",".join(_written(cell, always) for cell in row) + line_end for row in [names, *cells]]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(csv_file, "BYTES_AT_ONCE", 16)
+        patch.setattr(csv_file, "LINES_AT_ONCE", 0)
         patch.setattr(cell_coder, "FIRST_BITS", 1)
         patch.setattr(cell_coder, "MOST_BITS", 1)
         path = Path(folder) / "t.csv"

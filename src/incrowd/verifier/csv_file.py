@@ -28,7 +28,7 @@ from incrowd.verifier.cell_coder import WORD, Bools, CellCoder, Codes, Ints, Wor
 from incrowd.verifier.failure import require
 
 BYTES_AT_ONCE, LINES_AT_ONCE, MOST_BYTES_AT_ONCE = 2**20, 25_000, 2**23
-BYTES_TO_CUT = 2**19
+BYTES_TO_CUT = 2**19  # of whole lines: what is done to these stays near the processor
 NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
 DELIMITERS = ",;\t|~"
 LARGEST_CELL = 2**31 - 1
@@ -114,14 +114,12 @@ class CsvRows:
             rest = file.read(len(MARK))
             if not self.canonical and rest == MARK:
                 rest = b""
-            size, known = BYTES_AT_ONCE, False
-            while block := file.read(size):
+            size = 0
+            while block := file.read(size or BYTES_AT_ONCE):
                 rest += block
                 end = _last_line_end(rest)
-                if end and not known:
-                    line = end // rest.count(b"\n", 0, end)  # bytes, on average
-                    size, known = min(max(size, LINES_AT_ONCE * line), MOST_BYTES_AT_ONCE), True
                 if end:
+                    size = size or _bytes_of_lines(rest[:end])
                     yield rest[:end]
                     rest = rest[end:]
             if rest:
@@ -203,6 +201,11 @@ def _parsed(piece: bytes, delimiter: str) -> list[list[str]]:
     return list(csv.reader(lines, delimiter=delimiter, strict=True))
 
 
+def _bytes_of_lines(some: bytes) -> int:
+    """How many bytes to read at once, if lines are as long as these."""
+    return min(max(BYTES_AT_ONCE, LINES_AT_ONCE * len(some) // some.count(b"\n")), MOST_BYTES_AT_ONCE)
+
+
 def _last_line_end(text: bytes, begin: int = 0, stop: int | None = None) -> int:
     """Where the last line ends that is complete: after a line feed outside quotes. 0 if there is none."""
     end = text.rfind(b"\n", begin, stop) + 1
@@ -247,7 +250,7 @@ class CsvGrid:
             return None
         text = np.frombuffer(data + bytes(WORD), np.uint8)
         parts, at = list[_Lines](), 0
-        while at < len(data):  # some lines at a time: what is done to them stays near the processor
+        while at < len(data):
             end = _last_line_end(data, at, at + BYTES_TO_CUT) or len(data)
             lines = _lines_of(text, at, end, ord(delimiter), width, wanted)
             if lines is None:
