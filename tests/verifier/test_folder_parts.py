@@ -13,7 +13,7 @@ from forgeries.beside import with_totals
 from forgeries.classes import METHOD, Release, described, good, manifest_text
 
 from incrowd.schema import MANIFEST, Claim, Column, Role, Schema
-from incrowd.verifier import CsvRows, Expected, verify
+from incrowd.verifier import CsvRows, Expected, Threads, verify
 from incrowd.verifier import folder as module
 from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.folder import (
@@ -284,3 +284,57 @@ def test_columns_are_a_list_of_objects(stated: Any) -> None:
     with pytest.raises(CheckFailed, match="the columns in the manifest are not a list"):
         _domains(stated)
     assert _domains([{"name": "a", "domain": 1}, {"name": "b"}, {"domain": 2}]) == {"a": 1, "": 2}
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", ["totals.csv", "hierarchies.csv", "README.md"])
+def test_a_file_that_changes_after_the_rows_were_read_is_seen(
+    name: str, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes of rows are looked at as soon as nobody reads them again, those of other files last."""
+    release = with_totals()
+    release.write(tmp_path / "release")
+    release.write_original(tmp_path / "original.csv")
+    (tmp_path / "release" / "README.md").write_text("said", encoding="utf-8")
+    said = json.loads((tmp_path / "release" / MANIFEST).read_text(encoding="utf-8"))
+    said["files"] = dict(
+        sorted((said["files"] | {"README.md": described(tmp_path / "release" / "README.md")}).items())
+    )
+    (tmp_path / "release" / MANIFEST).write_text(manifest_text(said), encoding="utf-8")
+    expected = Expected(release.schema, release.claims, method=METHOD, totals=True)
+    files = ReleaseFiles(tmp_path / "release", datasheet=lambda _: "said")
+
+    def failures() -> list[str]:
+        found = verify(files, CsvRows(tmp_path / "original.csv"), expected, threads=Threads(threads))
+        return [check.name for check in found.failures]
+
+    assert failures() == []
+    there = OpenedFolder.rows_were_read
+
+    def changed(folder: OpenedFolder, free: Threads) -> None:
+        there(folder, free)
+        with (tmp_path / "release" / name).open("a", encoding="utf-8") as file:
+            file.write("x")
+
+    monkeypatch.setattr(OpenedFolder, "rows_were_read", changed)
+    assert "bytes" in failures()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_that_change_while_they_are_read_are_seen(
+    threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = good()
+    release.write(tmp_path / "release")
+    release.write_original(tmp_path / "original.csv")
+    there = OpenedFolder.rows_were_read
+
+    def changed(folder: OpenedFolder, free: Threads) -> None:
+        with (tmp_path / "release" / "data.csv").open("a", encoding="utf-8") as file:
+            file.write("x")
+        there(folder, free)
+
+    monkeypatch.setattr(OpenedFolder, "rows_were_read", changed)
+    expected = Expected(release.schema, release.claims, method=METHOD)
+    asked = (tmp_path / "release", CsvRows(tmp_path / "original.csv"), expected)
+    assert [check.name for check in verify(*asked, threads=Threads(threads)).failures] == ["bytes"]

@@ -21,16 +21,31 @@ def fails(number: int) -> int:
 
 
 @settings(deadline=None)
-@given(threads=NUMBERS, works=st.lists(st.booleans(), max_size=8))
-def test_results_come_in_order_and_the_first_error_is_raised(threads: int, works: list[bool]) -> None:
+@given(
+    threads=NUMBERS,
+    works=st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=8),
+    sized=st.booleans(),
+)
+def test_results_come_in_order_and_the_first_error_is_raised(
+    threads: int, works: list[tuple[bool, int]], sized: bool
+) -> None:
+    """The first is that of the largest where sizes are given; of equal ones of the first."""
     tasks: list[Callable[[], int]] = [
-        partial(fails, place) if wrong else partial(int, place) for place, wrong in enumerate(works)
+        partial(fails, place) if wrong else partial(int, place) for place, (wrong, _) in enumerate(works)
     ]
-    if any(works):
-        with pytest.raises(ValueError, match=f"^{works.index(True)}$"):
-            Threads(threads).all(tasks)
+    sizes = [size for _, size in works] if sized else None
+    wrong = [(-size if sized else 0, place) for place, (wrong, size) in enumerate(works) if wrong]
+    if wrong:
+        with pytest.raises(ValueError, match=f"^{min(wrong)[1]}$"):
+            Threads(threads).all(tasks, sizes)
     else:
-        assert Threads(threads).all(tasks) == list(range(len(works)))
+        assert Threads(threads).all(tasks, sizes) == list(range(len(works)))
+
+
+def test_the_largest_is_begun_first() -> None:
+    begun = list[int]()
+    Threads(1).all([partial(begun.append, place) for place in range(4)], sizes=[1, 3, 0, 3])
+    assert begun == [1, 3, 0, 2]
 
 
 class Crowd:

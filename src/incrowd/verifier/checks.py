@@ -149,9 +149,10 @@ class CheckStep:
 class ReleaseChecks:
     """The checks of one release. What a check learns, later ones use."""
 
-    def __init__(self, request: Verification, progress: Progress) -> None:
-        self.request, self._progress = request, progress
-        self.after_reading: Callable[[], object] = lambda: None
+    def __init__(
+        self, request: Verification, progress: Progress, rows_were_read: Callable[[], object] = lambda: None
+    ) -> None:
+        self.request, self._progress, self._rows_were_read = request, progress, rows_were_read
         self.facts: dict[str, Any] = {}
         self._tables: BothTables
         self._match: Ints
@@ -195,8 +196,7 @@ class ReleaseChecks:
         require(original == known, "the original table does not have exactly the columns of the policy")
 
     def cells(self) -> None:
-        self._tables = read(self.request, self._progress)
-        self.after_reading()
+        self._tables = read(self.request, self._progress, self._rows_were_read)
 
     def rows(self) -> str:
         coded, stated = self._tables.coded, self.request.stated

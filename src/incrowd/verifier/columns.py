@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -176,9 +175,8 @@ def _csv_blocks(rows: CsvRows, picks: Picks, what: str, threads: Threads) -> Ite
     pieces, places = rows.pieces(), [place for place, _ in picks]
     while some := [*islice(pieces, PIECES_AT_ONCE)]:
         cut = threads.all([partial(_cut, rows, piece, places, what) for piece in some])
-        longest_first = sorted(range(len(columns)), key=lambda j: -columns[j].longest(cut[0]))
-        found = threads.all([partial(columns[j].codes, cut, wrong) for j in longest_first])
-        yield [codes for _, codes in sorted(zip(longest_first, found, strict=True), key=itemgetter(0))]
+        works = [partial(column.codes, cut, wrong) for column in columns]
+        yield threads.all(works, sizes=[column.longest(cut[0]) for column in columns])
 
 
 def _cut(rows: CsvRows, piece: bytes, places: Sequence[int], what: str) -> Cut:

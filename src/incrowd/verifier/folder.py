@@ -98,8 +98,7 @@ def verify(
     checklist.run("manifest", lambda: folder.check_manifest(public))
     given = (original, folder.published(), expected, witness or Witness(), public, threads, series)
     request = Verification(*given)
-    checks = ReleaseChecks(request, progress)
-    checks.after_reading = partial(folder.fingerprint_again, threads)
+    checks = ReleaseChecks(request, progress, partial(folder.rows_were_read, threads))
     required = checks.run(checklist)
     checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
     return checklist.verdict(("files", "manifest", *required, "bytes"))
@@ -116,7 +115,7 @@ class OpenedFolder:
         self._names = sorted(entry.name for entry in self.path.iterdir())
         self._manifest: Mapping[str, Any] = {}
         self._stated = Stated(domains={})
-        self._fingerprints: Callable[[], dict[str, Any]] = self._fingerprints_now
+        self._of_rows: Callable[[], dict[str, Any]] = self._fingerprints_of_rows
 
     @property
     def stated(self) -> Stated:
@@ -177,19 +176,25 @@ class OpenedFolder:
             plain = stat.S_ISREG((self.path / name).lstat().st_mode)
             require(plain, f"{name} is not a regular file")
         self._manifest = _read_manifest(self.path / MANIFEST)
-        found = self._fingerprints_now()
+        found = self._fingerprints()
         same = self._manifest.get("files") == found
         require(same, "the data are not those that the manifest describes (size or SHA-256 differ)")
         for name in found:
             if name.endswith(".parquet"):
                 check_container(self.path / name)
 
-    def fingerprint_again(self, threads: Threads) -> None:
-        """Look once more at the bytes of the data, which were read meanwhile."""
-        self._fingerprints = threads.begin(self._fingerprints_now)
+    def rows_were_read(self, threads: Threads) -> None:
+        """Nobody reads the rows again: a free thread may look at their bytes for the last time."""
+        self._of_rows = threads.begin(self._fingerprints_of_rows)
 
-    def _fingerprints_now(self) -> dict[str, Any]:
-        return {name: fingerprint(self.path / name) for name in sorted(self._all_files()) if name != MANIFEST}
+    def _fingerprints_of_rows(self) -> dict[str, Any]:
+        return {name: fingerprint(self.path / name) for name in self._all_files() if _has_rows(name)}
+
+    def _fingerprints(self) -> dict[str, Any]:
+        """The size and the digest of every file but the manifest; other files are looked at last."""
+        others = [name for name in self._all_files() if name != MANIFEST and not _has_rows(name)]
+        found = self._of_rows() | {name: fingerprint(self.path / name) for name in others}
+        return dict(sorted(found.items()))
 
     def _all_files(self) -> list[str]:
         """Every file, by its path in the folder; parts must be numbered without a gap."""
@@ -286,6 +291,10 @@ class OpenedFolder:
         if expected.in_series:
             found[SERIES] = {key: stated[SERIES][key] for key in SAID}
         return found | {"files": self._fingerprints()}
+
+
+def _has_rows(name: str) -> bool:
+    return name in (CSV, PARQUET) or name.startswith(f"{PARTS}/")
 
 
 def _with_domain(column: dict[str, Any], domains: Mapping[str, Any]) -> dict[str, Any]:

@@ -37,8 +37,10 @@ from incrowd.verifier.truth import CodedTables, are_different
 NO_CELL = "["  # no cell is written so, hence a generalized cell that is NULL is refused like a malformed one
 
 
-def read(request: Verification, progress: Progress) -> BothTables:
-    """Read the original, then the release."""
+def read(
+    request: Verification, progress: Progress, rows_were_read: Callable[[], object] = lambda: None
+) -> BothTables:
+    """Read the original, then the release; say so when nobody will read the rows of the release again."""
     bucketed, undo = request.expected.bucketed, request.published.undo
     private = [c.name for c in request.private]
     hidden = {c.name: Numbering() for c in request.schema.having(Role.SENSITIVE)} if bucketed else {}
@@ -58,6 +60,7 @@ def read(request: Verification, progress: Progress) -> BothTables:
     rows.want({GROUP: Numbering()} if bucketed else {})
     rows.want({name: Numbering() for name in COUNTS} if request.expected.counted else {})
     _read_both(records, rows, request.threads, progress)
+    rows_were_read()
     request.threads.all([partial(rows.number_as, records, name) for name in private])
     people = _people(request, request.public, records, values) if request.public is not None else None
     for name in private:
@@ -102,14 +105,13 @@ def _both(
     threads = request.threads
     shown = threads.all([partial(_in_order, rows.found[name]) for name in originals])
     canonical, size = request.published.canonical, len(records if people is None else people)
-    parts: list[Any] = threads.all(
-        [
-            partial(_private, request, records, rows, size),
-            partial(_classes, shown),
-            *(partial(d.regions, own.texts, canonical) for d, own in zip(domains, shown, strict=True)),
-        ]
-    )
-    (record_private, row_private), (row_class, class_cells), *regions = parts
+    works: list[Callable[[], Any]] = [
+        *(partial(d.regions, own.texts, canonical) for d, own in zip(domains, shown, strict=True)),
+        partial(_private, request, records, rows, size),
+        partial(_classes, shown),
+    ]
+    *regions, of_private, of_classes = threads.all(works, [*(len(own.texts) for own in shown), 0, 0])
+    (record_private, row_private), (row_class, class_cells) = of_private, of_classes
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
     return BothTables(
         coded=CodedTables(

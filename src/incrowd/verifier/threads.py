@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from threading import Lock, Semaphore, Thread
 from typing import Generic, TypeVar
 
@@ -50,18 +51,21 @@ class Threads:
 
         return asked
 
-    def all(self, works: Sequence[Callable[[], Result]]) -> list[Result]:
+    def all(self, works: Sequence[Callable[[], Result]], sizes: Sequence[int] | None = None) -> list[Result]:
         """Do all of these, by this thread and those that are free; what each returns, in their order.
 
-        They are begun in their order, the first by this thread, and after one has failed no other is begun:
-        so what is raised is what one thread would raise.
+        They are begun in their order, or the largest first if `sizes` are given, so that nobody waits long
+        for the last one. The first is done by this thread, and after one has failed no other is begun: so
+        what is raised is what one thread would raise.
 
         Examples
         --------
         >>> Threads(2).all([lambda: 1 + 1, lambda: 2 + 2])
         [2, 4]
         """
-        todo, helpers = _Works(works), list[Thread]()
+        places = range(len(works))
+        order = places if sizes is None else sorted(places, key=lambda place: -sizes[place])
+        todo, helpers = _Works([works[place] for place in order]), list[Thread]()
         first = todo.next()
         while len(helpers) < len(works) - 1 and self._free.acquire(blocking=False):
             helpers.append(Thread(target=self._help, args=(todo,), daemon=True))
@@ -72,7 +76,7 @@ class Threads:
             for helper in helpers:
                 helper.join()
             self._free.acquire()
-        return todo.results()
+        return [result for _, result in sorted(zip(order, todo.results(), strict=True), key=itemgetter(0))]
 
     def _help(self, works: _Works[Result]) -> None:
         try:
