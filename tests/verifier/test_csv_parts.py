@@ -302,3 +302,84 @@ def test_combinations_have_one_number_each(rows: list[list[int]], large: bool, c
     distinct = {tuple(row) for row in rows}
     assert sorted(set(found)) == list(range(len(distinct)))
     assert len({(number, tuple(row)) for number, row in zip(found, rows, strict=True)}) == len(distinct)
+
+
+@settings(deadline=None)
+@given(
+    pieces=st.lists(
+        st.lists(st.text("ab", min_size=3, max_size=30), min_size=1, max_size=9), min_size=1, max_size=6
+    ),
+    ways=st.integers(1, 3),
+)
+def test_cells_that_are_mixed_alike_are_told_apart(pieces: list[list[str]], ways: int) -> None:
+    """In one piece and in different ones, of one word and of several."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cell_coder, "mixed", lambda words: words[:, -1] % np.uint64(ways))
+        coder = CellCoder(met := Numbering())
+        for cells in [pieces[0][:1], *pieces]:
+            assert grid_of(cells).codes(0, coder).tolist() == [met[cell] for cell in cells]
+
+
+def test_long_cells_of_one_word_in_common_are_told_apart_in_their_slot(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first is in the slot that all want; some of the others are equal to it, some are not."""
+    monkeypatch.setattr(cell_coder, "mixed", lambda words: np.zeros(len(words), np.uint64))
+    coder = CellCoder(met := Numbering())
+    for cells in (["x" * 16], ["x" * 16, "x" * 15, "y" * 16, "x" * 8 + "y" * 8]):
+        assert grid_of(cells).codes(0, coder).tolist() == [met[cell] for cell in cells]
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 2**19])
+def test_lines_that_are_cut_apart_have_the_cells_that_they_had(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short and long ones, in quotes and not, a few lines at a time."""
+    monkeypatch.setattr(csv_file, "BYTES_TO_CUT", at_once)
+    cells = ["x" * 40, "a", "", "b,c", "y" * 9, "d", "z" * 17 + ",", "1", "22", "2" * 8, "3" * 30]
+    rows = [[cell, "x", cells[-place]] for place, cell in enumerate(cells)]
+    grid = CsvGrid.of(csv_text(rows), ",", 3)
+    assert grid is not None
+    assert texts_of(grid, 3) == rows
+    some = CsvGrid.of(csv_text(rows), ",", 3, [2, 0])
+    assert some is not None
+    for place in (0, 2):
+        coder = CellCoder(met := Numbering())
+        codes = some.codes(place, coder)
+        assert [list(met)[code] for code in codes] == [row[place] for row in rows]
+        assert some.quoted_as_needed(place, coder, codes)
+        assert some.longest(place) == 40
+
+
+@pytest.mark.parametrize("at_once", [1, 2**19])
+@pytest.mark.parametrize(
+    "content", [b'a,b\n"1,",2\n"3",4\n', b'a,b\n1,2\n"1,",2\n3,"4"\n', b'a\nx\n"y,"\n"z"\n']
+)
+def test_quotes_that_some_cells_need_do_not_excuse_others(
+    content: bytes, at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(csv_file, "BYTES_TO_CUT", at_once)
+    rows = written(tmp_path / "t.csv", content, canonical=True)
+    with pytest.raises(CheckFailed):
+        numbers_of(rows, [(at, Numbering()) for at in range(len(rows.names))], "t")
+
+
+def test_lines_as_long_as_the_first_are_read_so_many_at_a_time(tmp_path: Path) -> None:
+    """Short ones a megabyte at a time, and long ones no more than eight."""
+    for line, least, most in (
+        ("x" * 9, 2**20, 2**20),
+        ("x" * 99, 2_400_000, 2_500_000),
+        ("x" * 999, 2**23, 2**23),
+    ):
+        rows = written(tmp_path / "t.csv", b"a\n" + f"{line}\n".encode() * (2**25 // len(line)))
+        sizes = [len(piece) for piece in rows.pieces()]
+        assert all(least - 1000 <= size <= most + 1000 for size in sizes[1:-1])
+        assert len(sizes) > 3
+
+
+def test_texts_are_restored_all_at_once_as_one_by_one() -> None:
+    texts = ["'=1", "'+a", "'-b", "'@", "'\tc", "'\rd", "'s-Hertogenbosch", "5"]
+    for some in (texts, texts[:1], texts[-1:], []):
+        assert [*columns_module._all_restored(some)] == [columns_module.restored(text) for text in some]
+    numbers = columns_module.Restoring(met := Numbering(), str.upper)
+    assert (numbers.of_all(["a", "A", "b"]), list(met)) == ([0, 0, 1], ["A", "B"])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from incrowd.verifier import Threads
+from incrowd.verifier.threads import ONE_THREAD
 
 NUMBERS = st.integers(1, 4)
 
@@ -95,8 +96,11 @@ def test_a_busy_thread_helps_when_it_is_done() -> None:
     assert two.most == 2
 
 
-def test_without_another_thread_nothing_is_lent() -> None:
-    threads = Threads(1)
+@pytest.mark.parametrize("threads", [Threads(1), Threads(), ONE_THREAD, Threads(0)])
+def test_without_another_thread_nothing_is_lent(threads: Threads) -> None:
+    here = threading.get_ident()
+    assert threads.begin(threading.get_ident)() == here
+    assert set(threads.all([threading.get_ident] * 3)) == {here}
     assert [threads.busy_with(lambda: 1)(), threads.begin(lambda: 2)()] == [1, 2]
     assert threads.all([lambda: 3]) == [3]
 

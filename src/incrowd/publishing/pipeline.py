@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -305,11 +306,14 @@ def _write(
     """Stage, verify from the staged bytes, then rename."""
     with stage(destination, form.replace) as folder:
         watch("write")
-        _ = made.manifest  # and all that it is made of: what two threads need, one makes
-        rows = len(made.data)
+        rows, ready = len(made.data), Event()
         free = Threads(threads() if rows >= WORTH_THREADS else 1)  # for the verifier, once nobody measures
 
         def write_and_verify() -> WrittenRelease:
+            try:
+                _ = made.manifest  # and all that it is made of: what two threads need, one makes
+            finally:
+                ready.set()
             said = _write_release(made, folder / "release", form)
             if series is not None:
                 _write_schema_and_links(made, folder / "audit")
@@ -318,6 +322,8 @@ def _write(
             return WrittenRelease(verdict, made, said, destination)
 
         def measure() -> dict[str, Any] | None:
+            _ = made.loss  # takes nothing that the manifest does
+            ready.wait()
             made.measure()
             return fingerprint(made.source if series is None else series.source)
 
