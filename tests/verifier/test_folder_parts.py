@@ -311,8 +311,8 @@ def test_a_file_that_changes_after_the_rows_were_read_is_seen(
     assert failures() == []
     there = OpenedFolder.rows_were_read
 
-    def changed(folder: OpenedFolder, free: Threads) -> None:
-        there(folder, free)
+    def changed(folder: OpenedFolder) -> None:
+        there(folder)
         with (tmp_path / "release" / name).open("a", encoding="utf-8") as file:
             file.write("x")
 
@@ -329,10 +329,10 @@ def test_rows_that_change_while_they_are_read_are_seen(
     release.write_original(tmp_path / "original.csv")
     there = OpenedFolder.rows_were_read
 
-    def changed(folder: OpenedFolder, free: Threads) -> None:
+    def changed(folder: OpenedFolder) -> None:
         with (tmp_path / "release" / "data.csv").open("a", encoding="utf-8") as file:
             file.write("x")
-        there(folder, free)
+        there(folder)
 
     monkeypatch.setattr(OpenedFolder, "rows_were_read", changed)
     expected = Expected(release.schema, release.claims, method=METHOD)

@@ -99,23 +99,9 @@ def test_a_busy_thread_helps_when_it_is_done() -> None:
 @pytest.mark.parametrize("threads", [Threads(1), Threads(), ONE_THREAD, Threads(0)])
 def test_without_another_thread_nothing_is_lent(threads: Threads) -> None:
     here = threading.get_ident()
-    assert threads.begin(threading.get_ident)() == here
     assert set(threads.all([threading.get_ident] * 3)) == {here}
-    assert [threads.busy_with(lambda: 1)(), threads.begin(lambda: 2)()] == [1, 2]
+    assert threads.busy_with(lambda: 1)() == 1
     assert threads.all([lambda: 3]) == [3]
-
-
-@pytest.mark.parametrize("number", [1, 2])
-def test_what_was_begun_is_done_once_and_says_what_was_wrong(number: int) -> None:
-    threads, done = Threads(number), list[int]()
-    asked = threads.begin(lambda: done.append(1))
-    assert asked() is None
-    assert done == [1]
-    with pytest.raises(ValueError, match="7"):
-        threads.begin(partial(fails, 7))()
-    crowd = Crowd(number)
-    threads.all([crowd.work] * 4)
-    assert crowd.most == number
 
 
 def test_an_interrupt_waits_for_nobody() -> None:

@@ -18,7 +18,7 @@ from incrowd.errors import Exposure, TableError
 from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, Table
 from incrowd.generalize import generalize
 from incrowd.join import Joined, Sources, encode_joined, join, read_sources
-from incrowd.long_work import Notice, Watch, unnoticed
+from incrowd.long_work import Notice, Watch, threads, unnoticed, with_threads
 from incrowd.measures import (
     OriginalAndRelease,
     Published,
@@ -301,14 +301,17 @@ def draft(
     check: object = None,
     notice: Notice = unnoticed,
     ready: Partition | None = None,
+    reading: int = 0,
 ) -> Draft:
     """All stages up to the verifier; `public` and `check` take the place of what the policy names.
 
-    A grouping that is `ready` takes the place of the algorithm's.
+    A grouping that is `ready` takes the place of the algorithm's. So many other threads are `reading` at
+    first: those of this one would only get in their way.
     """
     check_names(policy.accept)
     request = requested(policy)
-    people = _read(source, request, watch, public, check)
+    with with_threads(max(threads() - reading, 1)):
+        people = _read(source, request, watch, public, check)
     check_feasible(request.promised, people.private)
     if len(people.private.attributes) > MANY_COLUMNS:  # of few columns it is said at the end
         asked = demand(people.private, policy.k)

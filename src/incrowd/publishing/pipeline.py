@@ -269,7 +269,7 @@ def publish_to(
         return publish_next(source, policy, destination, Continued(), form, watch, notice)
     with private_folder(destination, form.replace):  # a bad destination is known before hours of work
         ahead = _original_ahead(source, policy)
-        made = draft(source, policy, watch, public, check, notice)
+        made = draft(source, policy, watch, public, check, notice, reading=int(ahead is not None))
     return _write(made, destination, form, watch, ahead=ahead)
 
 

@@ -24,7 +24,7 @@ Bools = NDArray[np.bool_]
 Cells = Sequence[str | None]
 
 ROWS_AT_ONCE = 256
-PIECES_AT_ONCE = 4  # of a file: a column of all of them is numbered by one thread
+PIECES_AT_ONCE = 2  # of a file: a column of all of them is numbered by one thread
 FEW_KEYS = 8  # times as many as there are rows
 
 # What a spreadsheet may run: at the start of a text, or after a sign at which some of them cut cells.

@@ -27,7 +27,7 @@ from incrowd.errors import TableError
 from incrowd.verifier.cell_coder import WORD, Bools, CellCoder, Codes, Ints, Words, words_at
 from incrowd.verifier.failure import require
 
-BYTES_AT_ONCE, LINES_AT_ONCE, MOST_BYTES_AT_ONCE = 2**20, 25_000, 2**23
+BYTES_AT_ONCE, LINES_AT_ONCE, MOST_BYTES_AT_ONCE = 2**20, 50_000, 2**23
 BYTES_TO_CUT = 2**19  # of whole lines: what is done to these stays near the processor
 NOT_CANONICAL = "is not written in its one form: line ends, blank lines or quotes that nothing needs"
 DELIMITERS = ",;\t|~"

@@ -8,7 +8,6 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +97,7 @@ def verify(
     checklist.run("manifest", lambda: folder.check_manifest(public))
     given = (original, folder.published(), expected, witness or Witness(), public, threads, series)
     request = Verification(*given)
-    checks = ReleaseChecks(request, progress, partial(folder.rows_were_read, threads))
+    checks = ReleaseChecks(request, progress, folder.rows_were_read)
     required = checks.run(checklist)
     checklist.run("bytes", lambda: folder.check_bytes(checks.named_domains))
     return checklist.verdict(("files", "manifest", *required, "bytes"))
@@ -183,9 +182,10 @@ class OpenedFolder:
             if name.endswith(".parquet"):
                 check_container(self.path / name)
 
-    def rows_were_read(self, threads: Threads) -> None:
-        """Nobody reads the rows again: a free thread may look at their bytes for the last time."""
-        self._of_rows = threads.begin(self._fingerprints_of_rows)
+    def rows_were_read(self) -> None:
+        """Nobody reads the rows again: now is the time to look at their bytes for the last time."""
+        found = self._fingerprints_of_rows()
+        self._of_rows = lambda: found
 
     def _fingerprints_of_rows(self) -> dict[str, Any]:
         return {name: fingerprint(self.path / name) for name in self._all_files() if _has_rows(name)}

@@ -60,14 +60,13 @@ def read(
     rows.want({GROUP: Numbering()} if bucketed else {})
     rows.want({name: Numbering() for name in COUNTS} if request.expected.counted else {})
     _read_both(records, rows, request.threads, progress)
-    rows_were_read()
     request.threads.all([partial(rows.number_as, records, name) for name in private])
     people = _people(request, request.public, records, values) if request.public is not None else None
     for name in private:
         one = not request.published.canonical or not rows.has_both(name) or records.has_both(name)
         require(one, f"column {name} of the release has both NULL and empty texts, the original not")
     progress(0.8)
-    return _both(request, records, rows, hidden, people)
+    return _both(request, records, rows, hidden, people, rows_were_read)
 
 
 def _read_both(records: _TableReader, rows: _TableReader, threads: Threads, progress: Progress) -> None:
@@ -94,6 +93,7 @@ def _both(
     rows: _TableReader,
     hidden: Mapping[str, Numbering],
     people: JoinedPeople | None,
+    rows_were_read: Callable[[], object],
 ) -> BothTables:
     schema, bucketed = request.schema, request.expected.bucketed
     found = records.found if people is None else people.columns
@@ -109,8 +109,9 @@ def _both(
         *(partial(d.regions, own.texts, canonical) for d, own in zip(domains, shown, strict=True)),
         partial(_private, request, records, rows, size),
         partial(_classes, shown),
+        rows_were_read,
     ]
-    *regions, of_private, of_classes = threads.all(works, [*(len(own.texts) for own in shown), 0, 0])
+    *regions, of_private, of_classes, _ = threads.all(works, [*(len(own.texts) for own in shown), 1, 0, 1])
     (record_private, row_private), (row_class, class_cells) = of_private, of_classes
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
     return BothTables(

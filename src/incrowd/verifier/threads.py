@@ -30,27 +30,6 @@ class Threads:
 
         return freeing
 
-    def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        """Something that is asked for later: done meanwhile if a thread is free, else when it is asked for.
-
-        Examples
-        --------
-        >>> asked = Threads(2).begin(lambda: 1 + 1)
-        >>> asked()
-        2
-        """
-        if not self._free.acquire(blocking=False):
-            return work
-        works = _Works([work])
-        helper = Thread(target=self._help, args=(works,), daemon=True)
-        helper.start()
-
-        def asked() -> Result:
-            helper.join()
-            return works.results()[0]
-
-        return asked
-
     def all(self, works: Sequence[Callable[[], Result]], sizes: Sequence[int] | None = None) -> list[Result]:
         """Do all of these, by this thread and those that are free; what each returns, in their order.
 
