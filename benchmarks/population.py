@@ -18,8 +18,7 @@ from scipy.optimize import brentq
 from tables import real_data
 
 from incrowd import tables
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Table
+from incrowd.flow import Table, distinct_rows
 from incrowd.measures.population import population_risk
 
 Ints = NDArray[np.int64]

@@ -247,7 +247,7 @@ def _column(folder: Path, name: str) -> int:
 def _bare_count(folder: Path) -> float:
     """Processor seconds of counting classes, of columns that are numbered already."""
     from incrowd import tables
-    from incrowd.equal_rows import distinct_rows
+    from incrowd.flow import distinct_rows
 
     table = tables.read(folder / "patients.csv")
     names = ["age", "sex", "zip", "education", "occupation", "marital_status", "admitted", EXTRA]

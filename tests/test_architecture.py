@@ -37,7 +37,6 @@ FLOORS: tuple[tuple[str, ...], ...] = (
             "cells",
             "hierarchy",
             "flow",
-            "equal_rows",
             "long_work",
             "contracts",
             "predicate",
@@ -62,17 +61,16 @@ SEES = {
         "schema",
         "hierarchy",
         "flow",
-        "equal_rows",
         "contracts",
         "long_work",
         "kernels",
         "measures",
     },
     "attacks": {
-        *("errors", "schema", "hierarchy", "flow", "equal_rows", "contracts", "long_work", "kernels"),
+        *("errors", "schema", "hierarchy", "flow", "contracts", "long_work", "kernels"),
         *("distance_outliers", "measures", "graph"),
     },
-    "reports": {"errors", "schema", "values", "cells", "hierarchy", "flow", "equal_rows", "measures"},
+    "reports": {"errors", "schema", "values", "cells", "hierarchy", "flow", "measures"},
 }
 # Heavy libraries, and the parts that may open each: one, but for the verifier, which shares no door.
 DOORS = {

@@ -1,12 +1,10 @@
-"""The nouns that stages hand to each other: frozen, and valid from birth.
+"""The nouns that stages hand to each other: frozen, valid from birth; nobody writes to their arrays.
 
 ::
 
     Table ─ encode ─► Microdata ─ group ─► Partition ─ generalize ─► Regions ─ assign ─► Assignment
                                                                                         │
     Table (published) ◄─────────────────────── release ◄────────────────────────────────┘
-
-Arrays inside nouns are never written to after birth.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ from incrowd.schema import Kind, Shape
 
 Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
-
-_ROWS_AT_ONCE = 16_384
+_ROWS_AT_ONCE, _MOST_KEYS = 16_384, 2**62  # keys up to 2^62 fit an int64
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +98,6 @@ class Table:
     def of(cls, columns: Mapping[str, Sequence[str | None]]) -> Table:
         """Build from lists of texts.
 
-        Examples
-        --------
         >>> Table.of({"sex": ["F", "M", "F"]}).column("sex").codes.tolist()
         [0, 1, 0]
         """
@@ -197,16 +192,16 @@ class Microdata:
         n, d = self.codes.shape
         if d != len(self.attributes):
             raise TableError("microdata needs one attribute for each column of codes")
-        for j, attribute in enumerate(self.attributes):
-            column = self.codes[:, j]
+        for column, attribute in zip(self.codes.T, self.attributes, strict=True):
             if n and not (column.min() >= 0 and column.max() < len(attribute)):
                 raise TableError(f"a code of {attribute.name} lies outside its domain")
 
     @cached_property
     def frequencies(self) -> tuple[Ints, ...]:
         """How many lines of codes have each code of each column."""
-        pairs = zip(self.codes.T, self.attributes, strict=True)
-        return tuple(np.bincount(codes, minlength=len(attribute)) for codes, attribute in pairs)
+        return tuple(
+            np.bincount(c, minlength=len(a)) for c, a in zip(self.codes.T, self.attributes, strict=True)
+        )
 
     def __len__(self) -> int:
         return int(self.codes.shape[0])
@@ -217,9 +212,9 @@ class Microdata:
     def take(self, rows: NDArray[np.int64]) -> Microdata:
         """Some of the rows. Domains stay as they are: distances and losses are of the whole table."""
         sensitive = tuple(replace(column, codes=column.codes[rows]) for column in self.sensitive)
-        entity: Codes | None = None
-        if self.entity is not None:
-            entity = np.unique(self.entity[rows], return_inverse=True)[1].astype(np.int32)
+        if self.entity is None:
+            return Microdata(self.codes[rows], self.attributes, sensitive)
+        entity = np.unique(self.entity[rows], return_inverse=True)[1].astype(np.int32)
         return Microdata(self.codes[rows], self.attributes, sensitive, entity)
 
 
@@ -337,8 +332,7 @@ class Neighbourhoods:
     @property
     def regular(self) -> bool:
         """Has every neighbourhood the same size k, and is everyone in k of them?"""
-        sizes = self.sizes
-        if not sizes.size or (sizes != sizes[0]).any():
+        if not (sizes := self.sizes).size or (sizes != sizes[0]).any():
             return False
         rows = np.sort(self.members.reshape(len(self), -1), axis=1)
         named_once = not (rows[:, 1:] == rows[:, :-1]).any()
@@ -428,7 +422,26 @@ class Assignment:
                 raise ValueError("an assignment must name every record once")
 
 
-def records_by_label(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:
-    """The records of each label that occurs, by rising label; below 0 is the label of those in no group."""
-    order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
-    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
+def row_keys(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, int]:
+    """One number for each of n rows, in their lexicographic order, and a number that all lie below.
+
+    Columns (n,) of codes below sizes[j] are digits of a mixed radix. Before a number would outgrow 64 bits,
+    those that occur are numbered afresh.
+
+    >>> row_keys([np.array([0, 1, 0]), np.array([5, 2, 5])], [2, 6], 3)
+    (array([5, 8, 5]), 12)
+    """
+    key, top = np.zeros(n, np.int64), 1
+    for column, size in zip(columns, sizes, strict=True):
+        if top * size > _MOST_KEYS:
+            met, key = np.unique(key, return_inverse=True)
+            top = met.size
+        key = key * size + column
+        top *= size
+    return key, top
+
+
+def distinct_rows(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], n: int) -> tuple[Ints, Ints]:
+    """Where each distinct row of columns (n,) of codes below sizes[j] is first met, and which each row is."""
+    _, first, which = np.unique(row_keys(columns, sizes, n)[0], return_index=True, return_inverse=True)
+    return first.astype(np.int64), which.astype(np.int64)

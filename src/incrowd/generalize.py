@@ -13,8 +13,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Neighbourhoods, Partition, Regions, ValueSets
+from incrowd.flow import (
+    Attribute,
+    Cells,
+    Codes,
+    Microdata,
+    Neighbourhoods,
+    Partition,
+    Regions,
+    ValueSets,
+    distinct_rows,
+)
 from incrowd.hierarchy import Hierarchy
 from incrowd.kernels import segments
 from incrowd.long_work import side_by_side

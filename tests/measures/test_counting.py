@@ -19,9 +19,8 @@ from twins import counting as naive
 
 import incrowd
 from incrowd.encode import encode
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import IncrowdError, PolicyError, TableError
-from incrowd.flow import Attribute, Microdata, Table
+from incrowd.flow import Attribute, Microdata, Table, distinct_rows
 from incrowd.measures import (
     Among,
     Between,

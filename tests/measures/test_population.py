@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from twins import risk as naive
 
 from incrowd import tables
-from incrowd.equal_rows import distinct_rows
+from incrowd.flow import distinct_rows
 from incrowd.measures.population import LEAST_PAIRS, MEASURED, PopulationRisk, population_risk
 
 CHANCES = st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)])

@@ -361,6 +361,12 @@ def _import_naming(name: str) -> None:
             import_module(module)
 
 
+def records_by_label(labels: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+    """The records of each label that occurs, by rising label; below 0 is the label of those in no group."""
+    order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
+    return np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if order.size else []
+
+
 def need_enough(data: Microdata, k: int) -> None:
     """Refuse a table of fewer than k records: it has no equivalence class of k."""
     if len(data) < k:

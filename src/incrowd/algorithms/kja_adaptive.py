@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import need_enough
+from incrowd.algorithms.base import need_enough, records_by_label
 from incrowd.algorithms.kja import (
     LEAST_TOGETHER,
     KJoinAnonymization,
@@ -25,7 +25,7 @@ from incrowd.algorithms.kja import (
 )
 from incrowd.algorithms.kja_printed import around
 from incrowd.contracts import AnyLimit, Choice, Guard, Partitioner, register
-from incrowd.flow import Codes, Microdata, Partition, records_by_label
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.long_work import Progress, silent
 from incrowd.policy.exposures import UNSAFE_ADAPTIVE, UNSAFE_OUTLINE, KnownExposure
 

@@ -12,8 +12,9 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import records_by_label
 from incrowd.algorithms.partitions.lexicographic import places_of
-from incrowd.flow import Codes, Microdata, records_by_label
+from incrowd.flow import Codes, Microdata
 from incrowd.kernels import kja as kernels
 from incrowd.schema import Shape
 

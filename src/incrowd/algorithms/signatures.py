@@ -23,12 +23,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.algorithms.base import SERIES_METHOD, Algorithm
+from incrowd.algorithms.base import SERIES_METHOD, Algorithm, records_by_label
 from incrowd.algorithms.transparent.split import ColourSplit, Ground
 from incrowd.cohorts import NEVER, NONE, Codes, Flags, Ints, Now, SeriesState
 from incrowd.contracts import AnyLimit, Guard, Limit, register
 from incrowd.errors import PolicyError, Refused
-from incrowd.flow import Microdata, Partition, records_by_label
+from incrowd.flow import Microdata, Partition
 from incrowd.long_work import Progress
 
 Signature = tuple[int, ...]  # values, ascending

@@ -18,8 +18,8 @@ import numpy as np
 
 from incrowd.attacks.registry import AttackResult, Details, attack
 from incrowd.attacks.target import NO_ROW, Edges, Flags, Ints, Target, first_met
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import TableError
+from incrowd.flow import distinct_rows
 from incrowd.graph import Chances, chances
 from incrowd.long_work import Progress, silent
 from incrowd.measures import CellCoverage, Published

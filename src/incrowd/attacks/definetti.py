@@ -25,9 +25,8 @@ from incrowd.attacks.candidates import PROSECUTOR
 from incrowd.attacks.joined import JoinTarget
 from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.target import Floats, Ints, Target
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import TableError
-from incrowd.flow import Sensitive, Table, TextColumn
+from incrowd.flow import Sensitive, Table, TextColumn, distinct_rows
 from incrowd.measures.buckets import BucketTable
 
 ROUNDS = 50

@@ -29,9 +29,8 @@ from incrowd.attacks.registry import Rate
 from incrowd.attacks.target import Flags, Ints
 from incrowd.distance_outliers import BadLines, CellPlaces, Matrix, Space
 from incrowd.distance_outliers.axes import Axis
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import PolicyError
-from incrowd.flow import Attribute, Codes
+from incrowd.flow import Attribute, Codes, distinct_rows
 from incrowd.measures import CellCoverage, Published
 
 ROW = "row"  # theorem 4.1

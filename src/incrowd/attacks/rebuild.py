@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from incrowd.attacks.registry import AttackResult, Rate, attack
 from incrowd.attacks.singling import GOLDEN, splitmix
 from incrowd.attacks.target import Ints, Target, runs
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Attribute, Microdata
+from incrowd.flow import Attribute, Microdata, distinct_rows
 from incrowd.kernels import rebuild
 from incrowd.measures import CellCoverage, Published
 from incrowd.schema import Shape

@@ -11,8 +11,7 @@ import numpy as np
 
 from incrowd.attacks.registry import AttackResult, Rate, attack, one_of
 from incrowd.attacks.target import Flags, Ints
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Codes
+from incrowd.flow import Codes, distinct_rows
 
 KNOWS = "everyone's quasi-identifiers, who is in the table at every time, and all releases of the series"
 

@@ -10,9 +10,8 @@ from incrowd import tables
 from incrowd.algorithms.base import method
 from incrowd.attacks.series import SeriesTarget
 from incrowd.encode import encode
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import InputError
-from incrowd.flow import Codes, Partition
+from incrowd.flow import Codes, Partition, distinct_rows
 from incrowd.long_work import silent
 from incrowd.release.audit import LINKS
 from incrowd.release.data_files import read_rows

@@ -18,9 +18,8 @@ from incrowd.commands.counted_release import CountedRelease, counted_pair, count
 from incrowd.engines.counted import CountedFiles
 from incrowd.engines.resources import Resources
 from incrowd.engines.table_files import TableFiles
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import InputError, option
-from incrowd.flow import Codes, Table
+from incrowd.flow import Codes, Table, distinct_rows
 from incrowd.graph import Components, Graph, chances, components, consistency, levels
 from incrowd.long_work import Watch
 from incrowd.schema import Kind, Role, Source

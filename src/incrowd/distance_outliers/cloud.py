@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.distance_outliers.axes import Axis, Floats
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Codes
+from incrowd.flow import Codes, distinct_rows
 from incrowd.kernels import outliers as kernel
 from incrowd.long_work import Progress, silent
 

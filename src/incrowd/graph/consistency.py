@@ -13,9 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import TableError
-from incrowd.flow import Codes, Microdata
+from incrowd.flow import Codes, Microdata, distinct_rows
 from incrowd.kernels import boxtree
 from incrowd.measures.counted import record_weights
 from incrowd.measures.published import Published, covered_regions

@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import InputError, option
-from incrowd.flow import Attribute, Microdata
+from incrowd.flow import Attribute, Microdata, distinct_rows
 from incrowd.kernels import cell_bounds, slab_prices
 from incrowd.long_work import Progress, silent
 from incrowd.measures.relaxations import FIXED, MEMBERS, WINDOW, Relaxation, fitted

@@ -18,9 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import PolicyError, TableError, unknown
-from incrowd.flow import Attribute, Codes, Microdata, Table
+from incrowd.flow import Attribute, Codes, Microdata, Table, distinct_rows
 from incrowd.measures.boxes import (
     Among,
     Between,

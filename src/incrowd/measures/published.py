@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.equal_rows import distinct_rows, row_keys
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Regions, Table
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Regions, Table, distinct_rows, row_keys
 from incrowd.measures.cells import CellCoverage, parse_cells
 from incrowd.schema import EVERYTHING, Shape
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.flow import Attribute, Codes, Microdata, distinct_rows
 from incrowd.schema import Shape
 
 Ints = NDArray[np.int64]

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from incrowd.algorithms.base import Algorithm
+from incrowd.algorithms.base import Algorithm, records_by_label
 from incrowd.cohorts import NONE, Allowed, Ints
 from incrowd.contracts import Promise
 from incrowd.errors import Infeasible
-from incrowd.flow import Codes, Microdata, Partition, records_by_label
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.generalize import generalize
 from incrowd.long_work import silent
 from incrowd.measures import published_from_regions

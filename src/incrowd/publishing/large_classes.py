@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from incrowd.contracts import catalogue, option_names
 from incrowd.engines.base import ClassCells, ListedCells, RangeCells, Tuples
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Attribute, Cells, Codes, Microdata, Partition, Regions, ValueSets
+from incrowd.flow import Attribute, Cells, Codes, Microdata, Partition, Regions, ValueSets, distinct_rows
 from incrowd.generalize import generalize
 from incrowd.measures.counted import CountedMicrodata, CountedPublished
 from incrowd.measures.loss import CellMeasure, EntropyLoss, Measure

@@ -13,9 +13,18 @@ from numpy.typing import NDArray
 
 from incrowd import __version__
 from incrowd.assign import Entropy, shuffled
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import PolicyError
-from incrowd.flow import Assignment, Attribute, Cells, Codes, Microdata, Regions, Table, TextColumn
+from incrowd.flow import (
+    Assignment,
+    Attribute,
+    Cells,
+    Codes,
+    Microdata,
+    Regions,
+    Table,
+    TextColumn,
+    distinct_rows,
+)
 from incrowd.long_work import side_by_side
 from incrowd.schema import EVERYTHING, FORMAT_VERSION, MISSING, Claim, Column, Role, Schema, Shape
 from incrowd.values import escaped

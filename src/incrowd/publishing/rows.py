@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd import assign
-from incrowd.algorithms.base import Algorithm, check_feasible
+from incrowd.algorithms.base import Algorithm, check_feasible, records_by_label
 from incrowd.algorithms.outliers.repair import repaired
 from incrowd.assign import system
 from incrowd.contracts import Guard, Plainness, Promise
 from incrowd.errors import Exposure, Infeasible, NotVerified, TableError
-from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions, records_by_label
+from incrowd.flow import Assignment, Microdata, Neighbourhoods, Partition, Regions
 from incrowd.graph import Graph, consistency, factor, lambda_star
 from incrowd.long_work import Watch, silent
 from incrowd.measures import published_from_regions

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.cells import CellParts, range_ends, read_cell, unescaped
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import HierarchyError, InputError, TableError, option
-from incrowd.flow import Table
+from incrowd.flow import Table, distinct_rows
 from incrowd.hierarchy import Hierarchy
 from incrowd.hierarchy.builders import grow, read_levels
 from incrowd.measures.buckets import BucketTable

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import InputError, TableError
-from incrowd.flow import Table
+from incrowd.flow import Table, distinct_rows
 from incrowd.measures.buckets import BucketTable
 
 

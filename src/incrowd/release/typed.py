@@ -9,9 +9,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from incrowd.cells import atoms, range_ends, read_cell
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import PolicyError, TableError
-from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn
+from incrowd.flow import Attribute, Cells, Microdata, Regions, Table, TextColumn, distinct_rows
 from incrowd.schema import EVERYTHING, MISSING, Role, Schema, Shape
 from incrowd.tables.parquet_writer import Members, Typed, TypedSpan, write_parquet
 from incrowd.values import escaped, number_text, read_number

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.cells import atoms, range_ends
-from incrowd.equal_rows import distinct_rows
 from incrowd.errors import TableError, unknown
-from incrowd.flow import Table, TextColumn
+from incrowd.flow import Table, TextColumn, distinct_rows
 from incrowd.measures.counted import TextCounts, text_counts
 from incrowd.measures.published import ClassSizes
 from incrowd.reports.cell_words import typical_cell

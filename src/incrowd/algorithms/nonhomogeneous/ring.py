@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.algorithms.anatomy import Anatomy
-from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous, method
+from incrowd.algorithms.base import NONHOMOGENEOUS, NonHomogeneous, method, records_by_label
 from incrowd.algorithms.nonhomogeneous.tuples import over_tuples, places_in_row, tuples_by_class, windows
 from incrowd.algorithms.partitions.hilbert import Hilbert, curve_order
 from incrowd.algorithms.partitions.lexicographic import (
@@ -44,7 +44,7 @@ from incrowd.algorithms.transparent.method import (
 from incrowd.assign import WAYS, Entropy, drawn_rows, system
 from incrowd.contracts import AnyLimit, Choice, Eligible, Guard, Limit, Switch, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition, records_by_label
+from incrowd.flow import Codes, Microdata, Neighbourhoods, Partition
 from incrowd.generalize import generalize
 from incrowd.kernels import ring as kernels
 from incrowd.long_work import Progress

@@ -14,13 +14,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm, need_enough, watched
+from incrowd.algorithms.base import K_EQUAL_ROWS, OUTLIERS, Algorithm, need_enough, records_by_label, watched
 from incrowd.algorithms.outliers.expc_groups import LOSSES, Growth, GrowthRules, Ints
 from incrowd.algorithms.outliers.repair import MergingGroups, settled
 from incrowd.assign import shuffled
 from incrowd.contracts import AnyLimit, Choice, Guard, Limit, Plainness, register
 from incrowd.errors import PolicyError
-from incrowd.flow import Codes, Microdata, Partition, records_by_label
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.long_work import Progress, silent
 
 COMPONENTS = ("global outliers", "local outliers", "expansion", "residues")

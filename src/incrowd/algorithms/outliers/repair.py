@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import records_by_label
 from incrowd.algorithms.outliers.expc_groups import Growth, GrowthRules, Ints
 from incrowd.contracts import Guard, Plainness
-from incrowd.flow import Attribute, Codes, Microdata, Partition, records_by_label
+from incrowd.flow import Attribute, Codes, Microdata, Partition
 from incrowd.kernels import expc_groups
 from incrowd.long_work import Progress
 from incrowd.schema import Shape

@@ -17,8 +17,7 @@ from incrowd.commands.inspect.vocabulary import (
     TIME,
     word_list,
 )
-from incrowd.equal_rows import row_keys
-from incrowd.flow import Codes
+from incrowd.flow import Codes, row_keys
 from incrowd.policy.columns import rows_alone
 from incrowd.schema import Role
 

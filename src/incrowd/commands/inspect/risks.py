@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.commands.inspect.relations import rows_alone_in
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Codes
+from incrowd.flow import Codes, distinct_rows
 from incrowd.measures.published import group_sizes
 from incrowd.policy.columns import UNIQUE_SHARE
 

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from incrowd.algorithms.base import records_by_label
 from incrowd.algorithms.kja import own_people, with_private_people
 from incrowd.assign import Entropy, shuffled
 from incrowd.contracts import Partitioner
-from incrowd.flow import Codes, Microdata, Partition, records_by_label
+from incrowd.flow import Codes, Microdata, Partition
 from incrowd.long_work import silent
 
 Ints = NDArray[np.int64]

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from incrowd.algorithms.partitions.mondrian import Mondrian, RelaxedMondrian, StrictMondrian
 from incrowd.algorithms.partitions.single import SingleDimensional
-from incrowd.equal_rows import distinct_rows
-from incrowd.flow import Attribute, Codes, Microdata
+from incrowd.flow import Attribute, Codes, Microdata, distinct_rows
 from incrowd.long_work import Progress, silent
 from incrowd.measures.boxes import RangeCount, allowed_codes, random_boxes
 from incrowd.measures.counting import average_relative_error
