@@ -27,6 +27,11 @@ Ints = NDArray[np.int64]
 _ROWS_AT_ONCE, _MOST_KEYS = 16_384, 2**62  # keys up to 2^62 fit an int64
 
 
+def _counted(codes: Codes, size: int) -> Ints:
+    (counts := np.bincount(codes, minlength=size)).setflags(write=False)  # several stages have the same
+    return counts
+
+
 @dataclass(frozen=True, eq=False)
 class TextColumn:
     """A column of texts, each distinct text once: row i says ``texts[codes[i]]``. None is NULL."""
@@ -37,7 +42,7 @@ class TextColumn:
     @cached_property
     def counts(self) -> Ints:
         """How many rows have each text; counted once, since each stage asks for it."""
-        return np.bincount(self.codes, minlength=len(self.texts))
+        return _counted(self.codes, len(self.texts))
 
     def __len__(self) -> int:
         return self.codes.size
@@ -199,9 +204,7 @@ class Microdata:
     @cached_property
     def frequencies(self) -> tuple[Ints, ...]:
         """How many lines of codes have each code of each column."""
-        return tuple(
-            np.bincount(c, minlength=len(a)) for c, a in zip(self.codes.T, self.attributes, strict=True)
-        )
+        return tuple(map(_counted, self.codes.T, map(len, self.attributes)))
 
     def __len__(self) -> int:
         return int(self.codes.shape[0])

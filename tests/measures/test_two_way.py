@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
@@ -65,6 +66,11 @@ def test_two_way_error_is_what_its_definition_says(
     found, columns, rows = spread(cases, second, values, shown, people)
     with patch.object(two_way, "_DENSE", dense):
         error = two_way_error(found)
+        if n and len(found.columns) > 1:  # regions that are known, though several may have the same cells
+            spread_cells = [column.cell for column in found.columns if not column.exact]
+            finer = np.column_stack([*spread_cells, np.arange(n) % 2])
+            region = np.unique(finer, axis=0, return_inverse=True)[1].ravel() + 1
+            assert two_way_error(replace(found, region=region)).error == close(error.error)
     each = [Fraction(weight) for weight in weights or [1] * n]
     expected = naive.pair_errors(columns, rows, each)
     assert error.error == close(sum(e for e, _ in expected.values()) / len(expected))

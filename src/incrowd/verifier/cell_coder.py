@@ -1,8 +1,8 @@
 """Cells of a CSV file as numbers: the same number for the same bytes, found for a whole column at once.
 
 A cell is taken as words of eight bytes, cells of as many words together. The words of a cell are mixed into
-one number, which says in which of two slots the cell is remembered; there its words are compared in full, so
-that cells that are mixed alike cost time and never a wrong number.
+one number, which says in which of three slots the cell is remembered; there its words are compared in full,
+so that cells that are mixed alike cost time and never a wrong number.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def as_bytes(words: Words) -> list[bytes]:
 class CellCoder:
     """Numbers the cells of one column, remembering them in slots: those of as many words together.
 
-    A cell whose two slots are taken by others is looked up in `numbers` each time: slower, never wrong.
+    A cell whose slots are all taken by others is looked up in `numbers` each time: slower, never wrong.
     """
 
     def __init__(self, numbers: TextNumbers) -> None:
