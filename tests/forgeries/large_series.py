@@ -17,8 +17,7 @@ from support.series_tables import policy, rehash
 
 from incrowd.cohorts import SeriesState
 from incrowd.engines.series_people import SeriesPeople
-from incrowd.release.ledger import sha256
-from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder, sha256_of
 from incrowd.schema import CLASSES, LARGE_EFFECTIVE, LARGE_PEOPLE, MANIFEST
 
 Spoil = Callable[[Path], None]
@@ -62,8 +61,8 @@ def change(folder: Path, release: str, file: str, select: str) -> None:
     rewritten(audit_folder(folder / release) / file, select)
     rehash(folder / release)
     if release == "m0":
-        head = {"folder": "m0", "manifest": sha256(folder / "m0" / MANIFEST)}
-        rehash(folder / "m1", parent=head | {"ledger": sha256(audit_folder(folder / "m0") / LEDGER)})
+        head = {"folder": "m0", "manifest": sha256_of(folder / "m0" / MANIFEST)}
+        rehash(folder / "m1", parent=head | {"ledger": sha256_of(audit_folder(folder / "m0") / LEDGER)})
 
 
 def people(folder: Path, replaced: str, release: str = "m1") -> None:
@@ -184,7 +183,7 @@ def a_ledger_of_another_series(folder: Path) -> None:
     large_months(other, [FIRST], policy())
     for name in (LARGE_PEOPLE, LARGE_EFFECTIVE, CLASSES, "schema.json", LEDGER):
         shutil.copy(audit_folder(other / "m0") / name, audit_folder(folder / "m0") / name)
-    rehash(folder / "m0", manifest=sha256(folder / "m0" / MANIFEST))
+    rehash(folder / "m0", manifest=sha256_of(folder / "m0" / MANIFEST))
 
 
 @audit("chain")

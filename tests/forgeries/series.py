@@ -19,8 +19,8 @@ import pandas as pd
 from support.series_tables import crowd, months, policy, rehash
 
 from incrowd.cohorts import NONE, SeriesState
-from incrowd.release.ledger import PEOPLE, sha256
-from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
+from incrowd.release.ledger import PEOPLE
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder, sha256_of
 from incrowd.schema import MANIFEST
 
 FIRST = crowd()
@@ -115,8 +115,8 @@ def a_repeated_row_says_something_else(folder: Path) -> None:
     effective = audit_folder(folder / "m0") / "effective.csv"
     effective.write_text(effective.read_text().replace('"20"', '"21"'))
     rehash(folder / "m0")
-    head = {"folder": "m0", "manifest": sha256(folder / "m0" / MANIFEST)}
-    rehash(folder / "m1", parent=head | {"ledger": sha256(audit_folder(folder / "m0") / LEDGER)})
+    head = {"folder": "m0", "manifest": sha256_of(folder / "m0" / MANIFEST)}
+    rehash(folder / "m1", parent=head | {"ledger": sha256_of(audit_folder(folder / "m0") / LEDGER)})
 
 
 @audit("chain")
@@ -179,15 +179,15 @@ def promise_less(folder: Path) -> None:
 def rewrite_first(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """The manifest of the first release says something else, and all digests are right again."""
     first, second = folder / "m0" / MANIFEST, folder / "m1" / MANIFEST
-    was, said = sha256(first), json.loads(first.read_text())
+    was, said = sha256_of(first), json.loads(first.read_text())
     change(said)
     first.write_text(json.dumps(said))
-    rehash(folder / "m0", manifest=sha256(first))
-    second.write_text(second.read_text().replace(was, sha256(first)))
-    ledger = sha256(audit_folder(folder / "m0") / LEDGER)
-    parent = {"folder": "m0", "manifest": sha256(first), "ledger": ledger}
-    rehash(folder / "m1", manifest=sha256(second), parent=parent)
-    mark = {"folder": "m1", "manifest": sha256(second)}
+    rehash(folder / "m0", manifest=sha256_of(first))
+    second.write_text(second.read_text().replace(was, sha256_of(first)))
+    ledger = sha256_of(audit_folder(folder / "m0") / LEDGER)
+    parent = {"folder": "m0", "manifest": sha256_of(first), "ledger": ledger}
+    rehash(folder / "m1", manifest=sha256_of(second), parent=parent)
+    mark = {"folder": "m1", "manifest": sha256_of(second)}
     (audit_folder(folder / "m0") / SUCCESSOR).write_text(json.dumps(mark))
 
 
@@ -231,11 +231,11 @@ def leave_out_a_release(folder: Path) -> None:
     for path in (folder / "m1", audit_folder(folder / "m1")):
         shutil.rmtree(path)
     said = json.loads((third / MANIFEST).read_text())
-    said["series"] |= {"number": 1, "parent": sha256(first / MANIFEST)}
+    said["series"] |= {"number": 1, "parent": sha256_of(first / MANIFEST)}
     (third / MANIFEST).write_text(json.dumps(said, indent=2, ensure_ascii=False) + "\n")
-    ledger = sha256(audit_folder(first) / LEDGER)
-    parent = {"folder": "m0", "manifest": sha256(first / MANIFEST), "ledger": ledger}
-    rehash(third, number=1, parent=parent, manifest=sha256(third / MANIFEST))
+    ledger = sha256_of(audit_folder(first) / LEDGER)
+    parent = {"folder": "m0", "manifest": sha256_of(first / MANIFEST), "ledger": ledger}
+    rehash(third, number=1, parent=parent, manifest=sha256_of(third / MANIFEST))
 
 
 @audit("chain")
@@ -245,7 +245,7 @@ def a_ledger_of_another_series(folder: Path) -> None:
     months(other, [FIRST], policy())
     for name in (PEOPLE, "effective.csv", "links.json", "schema.json", LEDGER):
         shutil.copy(audit_folder(other / "m0") / name, audit_folder(folder / "m0") / name)
-    rehash(folder / "m0", manifest=sha256(folder / "m0" / MANIFEST))
+    rehash(folder / "m0", manifest=sha256_of(folder / "m0" / MANIFEST))
 
 
 @audit("chain")

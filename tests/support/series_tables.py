@@ -11,8 +11,7 @@ from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.flow import Table
 from incrowd.publishing.pipeline import Release
-from incrowd.release.ledger import sha256
-from incrowd.release.stage import LEDGER, audit_folder
+from incrowd.release.stage import LEDGER, audit_folder, sha256_of
 from incrowd.schema import Verdict
 
 People = Mapping[str, tuple[int, str]]  # by id: age and illness
@@ -52,7 +51,7 @@ def rehash(release: Path, **changes: Any) -> None:
     """Let a ledger have the digests of its files again, as a forger would, and say other things."""
     audit = audit_folder(release)
     head = json.loads((audit / LEDGER).read_text())
-    head["files"] = {name: sha256(audit / name) for name in head["files"]}
+    head["files"] = {name: sha256_of(audit / name) for name in head["files"]}
     head |= changes
     (audit / LEDGER).write_text(json.dumps(head, indent=2) + "\n")
 

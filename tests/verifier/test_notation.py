@@ -86,6 +86,12 @@ def near_dates(draw: st.DrawFn) -> tuple[str, str]:
 @example(("ddMonyyyy time", "01Sept2000"))
 @example(("dd Mon yyyy time", "01 Sep 2000"))
 @example(("Mon yyyy time", "Sept 2000"))
+@example(("Mon dd yyyy time", "January 01 2000T 00:00:00"))
+@example(("Mon dd yyyy time", "Jan 01 2000T 000000"))
+@example(("Mon dd yyyy time", "Jan 01 2000T"))
+@example(("yyyy Mon time", "2000 August 12:30"))
+@example(("yyyy Mon time", "2000 August12:30"))
+@example(("yyyy Mon time", "2000 Augustt 12:30"))
 def test_dates_mean_the_same_to_both(case: tuple[str, str]) -> None:
     notation, text = case
     assert day_of(notation, text) == date_reader(notation)(text)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.flow import Attribute, Cells, Microdata, Regions, Table
+from incrowd.generalize import Groups
 from incrowd.policy import Policy
 from incrowd.policy.columns import LEAST_ALONE, UNIQUE_SHARE, lone_values
 from incrowd.results import listed
@@ -114,12 +115,13 @@ def single_valued_neighbourhoods(data: Microdata, candidates: NDArray[np.int64])
 
 def single_valued_classes(data: Microdata, regions: Regions) -> dict[str, int]:
     """For each sensitive column, how many rows lie in regions with a single value of it."""
-    sizes, found = regions.sizes, {}
+    classes, sizes, found = Groups.of(regions.of), regions.sizes, {}
     for sensitive in data.sensitive:
-        one = np.empty(len(regions), np.int32)
-        one[regions.of] = sensitive.codes  # of any row
-        single = np.ones(len(regions), np.bool_)
-        single[regions.of[sensitive.codes != one[regions.of]]] = False
+        codes = sensitive.codes[classes.order]
+        differs = np.zeros(codes.size, np.bool_)  # from the row before it, in the same class
+        differs[1:] = codes[1:] != codes[:-1]
+        differs[classes.starts] = False
+        single = ~np.logical_or.reduceat(differs, classes.starts)
         found[sensitive.name] = int(sizes[single].sum())
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 from incrowd.errors import InputError, option
 from incrowd.policy import Policy
 from incrowd.policy.parts import Population
+from incrowd.release.stage import sha256_of
 from incrowd.schema import Column, Kind, Role, Schema, Shape, Source
 
 AUDIT, LINKS, SCHEMA = "audit.json", "links.json", "schema.json"
@@ -72,8 +73,7 @@ def fingerprint(source: object) -> dict[str, Any]:
     if given is None or given.file is None or not given.file.is_file():
         return {"kind": type(source).__name__ if given is None else given.name}
     how = {key: said for key in ("encoding", "sheet", "sql") if (said := getattr(given, key))}
-    with given.file.open("rb") as file:
-        return {"name": given.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest(), **how}
+    return {"name": given.name, "sha256": sha256_of(given.file), **how}
 
 
 def schema_as_dict(schema: Schema) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from incrowd.errors import InputError, NotVerified, Refused
 from incrowd.flow import Table
 from incrowd.kernels.compiling import compiling
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
-from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder, sha256_of
 from incrowd.schema import CLASSES, LARGE_EFFECTIVE, LARGE_PEOPLE, MANIFEST, Role, Schema
 
 EFFECTIVE, PEOPLE, VALUES = "effective.csv", "people.csv", "values.csv"
@@ -95,7 +95,7 @@ class Head:
 
     def write(self, audit: Path, manifest: Path, files: Iterable[str]) -> None:
         """Write it beside these files of a ledger."""
-        head = self.written(sha256(manifest), {name: sha256(audit / name) for name in sorted(files)})
+        head = self.written(sha256_of(manifest), {name: sha256_of(audit / name) for name in sorted(files)})
         (audit / LEDGER).write_text(json.dumps(head, indent=2) + "\n", encoding="utf-8", newline="\n")
 
     def said(self, counts: Mapping[str, int]) -> dict[str, Any]:
@@ -208,15 +208,15 @@ class KeptLedger:
             parent = None if said["parent"] is None else {str(k): str(v) for k, v in said["parent"].items()}
             head = Head(said["series"], said["number"], said["key"], said["k"], said["l"], parent)
             same = (said["format"], said["version"]) == (FORMAT, VERSION)
-            same &= said["manifest"] == sha256(release / MANIFEST)
-            same &= all(sha256(audit / name) == digest for name, digest in said["files"].items())
+            same &= said["manifest"] == sha256_of(release / MANIFEST)
+            same &= all(sha256_of(audit / name) == digest for name, digest in said["files"].items())
             large = set(said["files"]) == LARGE_FILES
             same &= large or set(said["files"]) >= FILES
         except (KeyError, TypeError, ValueError, AttributeError, OSError):
             same = False
         if not same:
             raise _changed(release)
-        return cls(release, head, sha256(audit / LEDGER), sha256(release / MANIFEST), large)
+        return cls(release, head, sha256_of(audit / LEDGER), sha256_of(release / MANIFEST), large)
 
     @property
     def audit(self) -> Path:
@@ -405,11 +405,6 @@ def write_texts(path: Path, names: Sequence[str], lines: Iterable[Sequence[objec
         writer = csv.writer(file, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(names)
         writer.writerows(lines)
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _whole(table: Table, name: str) -> Any:

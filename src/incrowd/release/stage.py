@@ -41,6 +41,7 @@ NOTE = "commit"
 AUDIT = "audit.json"  # what tells an audit from other folders, as MANIFEST does a release
 LEDGER, SUCCESSOR = "ledger.json", "successor.json"  # of the audit, where a release is of a series
 EPOCH = 315532800  # 1980-01-01: the time of writing tells outsiders nothing
+BYTES_AT_ONCE = 2**23  # of a file whose digest is asked for
 _TRIES = 100
 _NOREPLACE, _EXCHANGE = 1, 2
 
@@ -214,8 +215,7 @@ def _mark(folder: Path, destination: Path, after: Path) -> None:
         raise Refused(
             f"another release came after {after.name} while this one was made; go on after that one"
         )
-    with (folder / "release" / MANIFEST).open("rb") as file:
-        manifest = hashlib.file_digest(file, "sha256").hexdigest()
+    manifest = sha256_of(folder / "release" / MANIFEST)
     mark = folder / SUCCESSOR
     text = json.dumps({"folder": destination.name, "manifest": manifest}) + "\n"
     mark.write_text(text, encoding="utf-8", newline="\n")
@@ -416,8 +416,16 @@ def _take_back(folder: Path) -> None:
 
 def described(path: Path) -> dict[str, Any]:
     """What a manifest says of a file."""
-    with path.open("rb") as file:
-        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "bytes": path.stat().st_size}
+    return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file, many bytes at a time: between two readings this thread may have to wait."""
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(min(BYTES_AT_ONCE, path.stat().st_size + 1)))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            digest.update(buffer[:size])
+    return digest.hexdigest()
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

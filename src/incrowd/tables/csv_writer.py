@@ -30,7 +30,8 @@ _FORMULA = re.compile(r"(^|[;\t\r\n])(?='*[=+\-@\t\r])")
 _PROTECTED = re.compile(r"(^|[;\t\r\n])'(?='*[=+\-@\t\r])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NEEDS_QUOTES = re.compile(r'[",\r\n]')
-_AS_IT_IS = re.compile(r'[^=+\-@\t\r\n",]+')  # nothing to protect and nothing to quote
+_SPECIAL = '=+-@\t\r\n",'  # what has none of these has nothing to protect and nothing to quote
+_AS_IT_IS = re.compile(f"[^{re.escape(_SPECIAL)}]+")
 _NAME_NEEDS_QUOTES = re.compile(r'[",\r\n;\t|~]')  # the header is where a reader looks for the delimiter
 
 
@@ -80,10 +81,7 @@ def _parts(table: Table) -> Iterator[bytes | memoryview]:
     # a row that is one empty cell would be an empty line, which most readers skip
     empty = '""' if len(table.names) == 1 else ""
     yield (",".join(_quoted(protected(name), _NAME_NEEDS_QUOTES) for name in table.names) + "\n").encode()
-    cells = [
-        [text if text and _AS_IT_IS.fullmatch(text) else _cell(text, empty) for text in column.texts]
-        for column in table.columns
-    ]
+    cells = [_cells(column.texts, empty) for column in table.columns]
     codes = [column.codes for column in table.columns]
     if compiling.everything or len(table) >= WORTH_COMPILED:
         yield from _by_kernel(codes, cells)
@@ -126,6 +124,15 @@ def _words(text: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Every place of a text, read as the eight bytes that start there."""
     size = np.dtype(np.uint64).itemsize
     return np.ndarray((text.size - size + 1,), np.uint64, text, strides=(1,))
+
+
+def _cells(texts: Sequence[str | None], empty: str) -> list[str]:
+    """Each text as it is written; most columns have nothing to change, which is seen of all at once."""
+    shown = [text or empty for text in texts]
+    joined = "".join(shown)
+    if any(sign in joined for sign in _SPECIAL):
+        return [text if text and _AS_IT_IS.fullmatch(text) else _cell(text, empty) for text in texts]
+    return shown
 
 
 def _cell(text: str | None, empty: str) -> str:

@@ -207,7 +207,10 @@ def offsets(values: Sequence[Value]) -> list[float]:
 
     The difference is exact and rounded once, so neither huge numbers nor huge ranges lose their order.
     """
-    numbers = [Decimal(_count(value)) for value in values]
+    counts = [_count(value) for value in values]
+    if all(isinstance(count, int) for count in counts):  # most are, and then it takes a third of the time
+        return [float(count - counts[0]) for count in counts]
+    numbers = [*map(Decimal, counts)]
     return [float(EXACT.subtract(number, numbers[0])) for number in numbers]
 
 

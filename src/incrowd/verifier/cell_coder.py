@@ -88,6 +88,14 @@ class CellCoder:
         """Which numbers are of cells that need quotes."""
         return np.frombuffer(self.cells.quoted, np.bool_)
 
+    def codes_at(self, text: NDArray[np.uint8], starts: Ints, length: Ints) -> Codes:
+        """The number of each cell at some places of a text, behind which a word of NULs stands."""
+        longest = int(length.max(initial=0))
+        first = words_at(text, starts, np.minimum(length, WORD), 1)[:, 0]
+        if longest <= WORD:
+            return self.codes(first, longest)
+        return self.codes_of_long(first, text, starts, length)
+
     def codes(self, words: Words, longest: int) -> Codes:
         """The number of each cell, none of which is longer than a word."""
         return self._found_at_once(words) if longest <= TINY else self._found(words[:, None])
@@ -125,14 +133,14 @@ class CellCoder:
         found = known.numbers(words, mix)
         unknown = np.flatnonzero(found < 0)
         if unknown.size:
-            found[unknown] = self._learnt(known, words[unknown], mix[unknown])
+            found[unknown] = self._learnt(known, words.take(unknown, axis=0), mix[unknown])
         return found
 
     def _learnt(self, known: _Slots, words: Words, mix: Words) -> Codes:
         """The number of each cell that has no slot; one of each that are mixed alike gets one, if it can."""
         _, first, which = np.unique(mix, return_index=True, return_inverse=True)
-        some = words[first]
-        if not (some[which] == words).all():  # different ones are mixed alike
+        some = words.take(first, axis=0)
+        if not (some.take(which, axis=0) == words).all():  # different ones are mixed alike
             return np.array(self.cells.of_all(as_bytes(words)), np.int32)
         numbers = np.array(self.cells.of_all(as_bytes(some)), np.int32)
         known.learn(some, mix[first], numbers)
@@ -189,13 +197,14 @@ class _Slots:
             start, self._count = self._count, self._count + one.size
             self._number = _with(self._number, start, numbers[one])
             self._mixed = _with(self._mixed, start, mix[one])
-            self._words = _with(self._words, start, words[one])
+            self._words = _with(self._words, start, words.take(one, axis=0))
             self._cell[slots[one]] = np.arange(start, self._count)
             if one.size == mix.size:
                 return
-            left = np.ones(mix.size, np.bool_)
-            left[one] = False
-            words, mix, numbers = words[left], mix[left], numbers[left]
+            others = np.ones(mix.size, np.bool_)
+            others[one] = False
+            left = np.flatnonzero(others)
+            words, mix, numbers = words.take(left, axis=0), mix[left], numbers[left]
 
     def _one_of_each_free(self, slots: Ints) -> Ints:
         """Of those who want one slot, the last, if it is free."""

@@ -258,9 +258,9 @@ class ReleaseChecks:
     def truth(self) -> None:
         request, coded, people = self.request, self._tables.coded, self._tables.people
         if people is None:
-            self._match = record_of_each_row(coded, request.witness.links)
+            self._match = record_of_each_row(coded, request.witness.links, request.threads)
         else:
-            self._match = person_of_each_row(coded, people.own, request.witness.links)
+            self._match = person_of_each_row(coded, people.own, request.witness.links, request.threads)
         persons = self._persons()
         owners = Owners.of(self._tables.entity, self._match, self._linked)
         classes = EquivalenceClasses(request.schema, coded.row_class, persons, self._tables.sensitive, owners)

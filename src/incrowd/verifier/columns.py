@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
+from itertools import count, islice, repeat
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from incrowd.verifier.cell_coder import SPREAD, CellCoder, Codes, TextNumbers
-from incrowd.verifier.csv_file import NOT_CANONICAL, CsvGrid, CsvRows, csv_text
+from incrowd.verifier.csv_file import LARGEST_CELL, NOT_CANONICAL, CsvGrid, CsvRows, csv_text
 from incrowd.verifier.failure import require
 from incrowd.verifier.seen_lines import SeenRows
 from incrowd.verifier.threads import ONE_THREAD, Threads
@@ -54,8 +54,10 @@ class Numbering(dict[Any, int]):
 
     def of_all(self, things: Sequence[Hashable]) -> list[int]:
         """The number of each."""
-        new = [thing for thing in dict.fromkeys(things) if thing not in self]
-        self.update(zip(new, range(len(self), len(self) + len(new)), strict=True))
+        new = dict(zip(things, count(len(self)), strict=False))
+        if len(new) == len(things) and self.keys().isdisjoint(new):  # most who ask for many ask once for each
+            self.update(new)
+            return [*new.values()]
         return [*map(self.__getitem__, things)]
 
 
@@ -73,10 +75,10 @@ class Restoring(dict[str | None, int]):
         return number
 
     def of_all(self, texts: Sequence[str]) -> list[int]:
-        """The number of each."""
-        new = [text for text in dict.fromkeys(texts) if text not in self]
-        self.update(zip(new, self.numbers.of_all(self._undo_all(new)), strict=True))
-        return [*map(self.__getitem__, texts)]
+        """The number of each. Of these the empty text alone is remembered, which is not NULL."""
+        if "" in texts:
+            _ = self[""]
+        return self.numbers.of_all(self._undo_all(texts))
 
 
 def restored(text: str) -> str:
@@ -169,14 +171,22 @@ def _blocks(rows: RowSource, picks: Picks, what: str) -> Iterator[list[Codes]]:
 
 
 def _csv_blocks(rows: CsvRows, picks: Picks, what: str, threads: Threads) -> Iterator[list[Codes]]:
-    """Some pieces of a file are cut into cells, piece by piece, and then numbered, column by column."""
+    """Pieces of a file are numbered column by column, and beside that the next ones are cut into cells."""
     columns = [_CsvColumn(place, numbers, CellCoder(numbers)) for place, numbers in picks]
     wrong = f"{what} {NOT_CANONICAL}" if rows.canonical else ""
     pieces, places = rows.pieces(), [place for place, _ in picks]
-    while some := [*islice(pieces, PIECES_AT_ONCE)]:
-        cut = threads.all([partial(_cut, rows, piece, places, what) for piece in some])
-        works = [partial(column.codes, cut, wrong) for column in columns]
-        yield threads.all(works, sizes=[column.longest(cut[0]) for column in columns])
+
+    def cutting() -> list[Callable[[], Cut]]:
+        return [partial(_cut, rows, piece, places, what) for piece in islice(pieces, PIECES_AT_ONCE)]
+
+    cut = threads.all(cutting())
+    while cut:
+        numbering: list[Callable[[], Any]] = [partial(column.codes, cut, wrong) for column in columns]
+        sizes = [column.longest(cut[0]) for column in columns]
+        after = cutting()
+        found: list[Any] = threads.all([*after, *numbering], [*repeat(LARGEST_CELL, len(after)), *sizes])
+        cut = found[: len(after)]
+        yield found[len(after) :]
 
 
 def _cut(rows: CsvRows, piece: bytes, places: Sequence[int], what: str) -> Cut:

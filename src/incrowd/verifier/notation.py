@@ -7,6 +7,7 @@ a row of parts (``dd/mm/yyyy``), perhaps with `` time`` (ignored) and `` from 19
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -97,7 +98,8 @@ def day_in(notation: str, text: str) -> datetime:
         layout, _, first = notation.partition(" from ")
         timed = layout.endswith(" time")
         layout = layout.removesuffix(" time")
-        day = _day(layout, int(first or "0"), _without_clock(text) if timed else text)
+        days = (_day(layout, int(first or "0"), day) for day in (_without_clock(text) if timed else [text]))
+        day = next((day for day in days if day is not None), None)
     except (ValueError, OverflowError):
         day = None
     if day is None:
@@ -166,13 +168,12 @@ def _month(name: str) -> int | None:
     return next((i for i, full in enumerate(NAMES, 1) if name in (full, full[:3], full[:4] * (i == 9))), None)
 
 
-def _without_clock(text: str) -> str:
-    """What stands before a time of day, if there is one."""
+def _without_clock(text: str) -> Iterator[str]:
+    """What may stand before a time of day: August's t is none that begins it, but looks like one."""
     for place, char in enumerate(text):
-        begins = char == " " or (char in "Tt" and text[place + 1 : place + 2] in DIGITS)  # not August's t
-        if begins and place >= 4 and _is_clock(text[place + 1 :], text[place - 1 : place + 1]):
-            return text[:place]
-    return text
+        if char in "Tt " and place >= 4 and _is_clock(text[place + 1 :], text[place - 1 : place + 1]):
+            yield text[:place]
+    yield text
 
 
 def _is_clock(text: str, gap: str) -> bool:
@@ -184,7 +185,8 @@ def _is_clock(text: str, gap: str) -> bool:
     )
     clock = clock.removesuffix(half).removesuffix(" " if half else "")
     pieces = clock.split(":")
-    if len(pieces) == 1 and gap[0] in DIGITS and gap[1] in "Tt" and len(clock) in (4, 6):
+    tight = gap[0] in DIGITS and gap[1] in "Tt" and text[:1] != " "
+    if len(pieces) == 1 and tight and len(clock) in (4, 6):
         pieces = [clock[i : i + 2] for i in range(0, len(clock), 2)]
     if not 2 <= len(pieces) <= 3 or not pieces[0]:
         return False

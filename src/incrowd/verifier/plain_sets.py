@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import repeat
 
 import numpy as np
 
-from incrowd.schema import MISSING
+from incrowd.schema import ESCAPED, MISSING
+from incrowd.verifier.cell_coder import WORD, CellCoder, Codes
 from incrowd.verifier.cell_regions import ListedSets
-from incrowd.verifier.columns import Bools, Ints, text_ranks
+from incrowd.verifier.columns import Bools, Ints, Numbering, first_of_each, text_ranks
 
-CELLS_AT_ONCE = 16_384
-_PLAIN_SET = re.compile(r"\{[^\\{}\[\]*]+\}")
+CELLS_AT_ONCE = 4_096
+OPEN, CLOSE, BAR = map(ord, "{}|")
+_SIGNS = [ord(sign) for sign in ESCAPED if sign != "|"]  # a plain set has its braces, and no other of them
 _UNKNOWN = -1
 
 
@@ -31,35 +31,60 @@ def plain_sets(
     >>> found.places.tolist(), found.ranks.tolist()
     ([0], [1, 2])
     """
-    sets = [i for i, text in enumerate(cells) if MISSING not in text and _PLAIN_SET.fullmatch(text)]
-    none = np.empty(0, np.int64)
-    places, sizes, ranks, atoms = [none], [none], [none], set[str]()
-    for at in range(0, len(sets), CELLS_AT_ONCE):
-        some = sets[at : at + CELLS_AT_ONCE]
-        inside = [cells[i][1:-1] for i in some]
-        named = "|".join(inside).split("|")
-        _read_new(set(named).difference(met), inside, met, read)
-        known = {text: rank for text, rank in met.items() if rank is not None}
-        rank = np.fromiter(map(known.get, named, repeat(_UNKNOWN)), np.int64, len(named))
-        size = np.fromiter(map(str.count, inside, repeat("|")), np.int64, len(inside)) + 1
+    numbers, rank_of = Numbering(), list[int]()
+    coder, none = CellCoder(numbers), np.empty(0, np.int64)
+    places, sizes, ranks = [none], [none], [none]
+    for at in range(0, len(cells), CELLS_AT_ONCE):
+        plain, size, atoms = _members(cells[at : at + CELLS_AT_ONCE], coder)
+        some, named = at + np.flatnonzero(plain), list(numbers)
+        first = np.sort(first_of_each(atoms))
+        for atom, cell in zip(atoms[first].tolist(), np.repeat(some, size)[first].tolist(), strict=True):
+            if named[atom] not in met:
+                read(cells[cell])
+        known = (met.get(text) for text in named[len(rank_of) :])
+        rank_of += [_UNKNOWN if rank is None else rank for rank in known]
+        rank = np.array(rank_of, np.int64)[atoms]
         good = _of_different(rank, size)
-        atoms.update(named)
-        places.append(np.array(some, np.int64)[good])
+        places.append(some[good])
         sizes.append(size[good])
         ranks.append(rank[np.repeat(good, size)])
     starts = np.concatenate([[0], np.cumsum(np.concatenate(sizes))])
-    return ListedSets(np.concatenate(places), starts, np.concatenate(ranks), frozenset(atoms))
+    return ListedSets(np.concatenate(places), starts, np.concatenate(ranks), frozenset(numbers))
 
 
-def _read_new(
-    new: set[str], inside: Sequence[str], met: Mapping[str, int | None], read: Callable[[str], object]
-) -> None:
-    for text in inside:
-        if not new:
-            break
-        if not new.isdisjoint(text.split("|")):
-            read("{" + text + "}")
-            new.difference_update(met)
+def _members(cells: Sequence[str], coder: CellCoder) -> tuple[Bools, Ints, Codes]:
+    """Which cells are plain sets, how many members each of these has, and the number of each member."""
+    written = _end_to_end(cells)
+    if b"{" not in written:
+        return np.zeros(len(cells), np.bool_), np.empty(0, np.int64), np.empty(0, np.int32)
+    text = np.frombuffer(written + bytes(WORD), np.uint8)
+    here = text[:-WORD]
+    ends = np.flatnonzero(here == 0)
+    length = np.diff(ends, prepend=-1)  # with the NUL behind it
+    sign = np.logical_or.reduce([here == one for one in _SIGNS])
+    signs = np.diff(np.searchsorted(np.flatnonzero(sign), ends), prepend=0)
+    plain = (signs == 2) & (here[ends + 1 - length] == OPEN) & (here[ends - 1] == CLOSE)
+    sign |= here == BAR
+    sign &= np.repeat(plain, length)
+    cuts = np.flatnonzero(sign)
+    kind = here[cuts]
+    size = np.flatnonzero(kind == CLOSE) - np.flatnonzero(kind == OPEN)
+    starts, stops = cuts[kind != CLOSE] + 1, cuts[kind != OPEN]
+    return plain, size, coder.codes_at(text, starts, stops - starts)
+
+
+def _end_to_end(cells: Sequence[str]) -> bytes:
+    """Cells with a NUL behind each; in the place of those that cannot be plain sets, nothing.
+
+    That are such as name missing or have a NUL, and all if there is half of a character in any.
+    """
+    joined = "\0".join([*cells, ""])
+    if MISSING in joined or joined.count("\0") > len(cells):
+        joined = "\0".join(["" if MISSING in text or "\0" in text else text for text in [*cells, ""]])
+    try:
+        return joined.encode()
+    except UnicodeEncodeError:
+        return bytes(len(cells))
 
 
 def _of_different(rank: Ints, size: Ints) -> Bools:

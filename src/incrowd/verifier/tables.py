@@ -111,7 +111,12 @@ def _both(
         partial(_classes, shown),
         rows_were_read,
     ]
-    sizes = [*(len(own.texts) for own in shown), 1, 0, 1]  # reading many cells takes longest
+    sizes = [
+        *(len(own.texts) for own in shown),
+        1,
+        0,
+        len(rows),
+    ]  # after bytes, reading many cells takes longest
     *regions, of_private, of_classes, _ = threads.all(works, sizes)
     (record_private, row_private), (row_class, class_cells) = of_private, of_classes
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]

@@ -35,7 +35,7 @@ class Threads:
 
         They are begun in their order, or the largest first if `sizes` are given, so that nobody waits long
         for the last one. The first is done by this thread, and after one has failed no other is begun: so
-        what is raised is what one thread would raise.
+        what is raised is what one thread would raise. A thread that becomes free meanwhile helps, too.
 
         Examples
         --------
@@ -45,11 +45,17 @@ class Threads:
         places = range(len(works))
         order = places if sizes is None else sorted(places, key=lambda place: -sizes[place])
         todo, helpers = _Works([works[place] for place in order]), list[Thread]()
-        first = todo.next()
-        while len(helpers) < len(works) - 1 and self._free.acquire(blocking=False):
-            helpers.append(Thread(target=self._help, args=(todo,), daemon=True))
-            helpers[-1].start()
-        todo.do(first)
+
+        def get_help() -> None:
+            while self._free.acquire(blocking=False):
+                one = todo.next()
+                if one is None:
+                    self._free.release()
+                    return
+                helpers.append(Thread(target=self._help, args=(todo, one), daemon=True))
+                helpers[-1].start()
+
+        todo.do(todo.next(), get_help)
         if helpers:
             self._free.release()  # a thread that only waits may help a helper
             for helper in helpers:
@@ -57,9 +63,9 @@ class Threads:
             self._free.acquire()
         return [result for _, result in sorted(zip(order, todo.results(), strict=True), key=itemgetter(0))]
 
-    def _help(self, works: _Works[Result]) -> None:
+    def _help(self, works: _Works[Result], one: _Work[Result]) -> None:
         try:
-            works.do(works.next())
+            works.do(one)
         finally:
             self._free.release()
 
@@ -73,9 +79,10 @@ class _Works(Generic[Result]):
         self._failed: dict[int, BaseException] = {}
         self._lock = Lock()
 
-    def do(self, one: _Work[Result] | None) -> None:
+    def do(self, one: _Work[Result] | None, before_each: Callable[[], object] = lambda: None) -> None:
         """Do one after the other while there are any. An interrupt goes on at once, and waits for nobody."""
         while one is not None:
+            before_each()
             place, work = one
             try:
                 self._done[place] = work()

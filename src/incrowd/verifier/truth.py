@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from incrowd.verifier.cell_regions import CellRegions
 from incrowd.verifier.columns import Bools, Ints, first_of_each, fold, within
 from incrowd.verifier.failure import CheckFailed, require
 from incrowd.verifier.matching import Given, Matching, MatchingNetwork
+from incrowd.verifier.threads import ONE_THREAD, Threads
 
 PAIRS_AT_ONCE = 2_000_000
 SOME = 1_000  # records that are looked at before all of them are
@@ -46,12 +48,17 @@ class CodedTables:
         """One more than the largest number of a private part."""
         return 1 + int(max(self.record_private.max(initial=0), self.row_private.max(initial=0)))
 
-    def consistent(self, rows: Ints, records: Ints) -> Bools:
+    def consistent(self, rows: Ints, records: Ints, threads: Threads = ONE_THREAD) -> Bools:
         """May row i describe record i? (private parts not compared; one row may stand beside several)"""
         classes = self.row_class[rows]
+
+        def fit(cells: Ints, regions: CellRegions, ranks: Ints) -> Bools:
+            return regions.hold(cells[classes], ranks[records])
+
+        columns = zip(self.class_cells, self.regions, self.record_ranks, strict=True)
         fits = np.ones(records.shape, np.bool_)
-        for cells, regions, ranks in zip(self.class_cells, self.regions, self.record_ranks, strict=True):
-            fits &= regions.hold(cells[classes], ranks[records])
+        for fitting in threads.all([partial(fit, *column) for column in columns]):
+            fits &= fitting
         return fits
 
     def fitting(self, classes: Ints, records: Ints) -> Ints:
@@ -79,9 +86,9 @@ class ClassTree:
         return self.tree.leaves([place[ranks[records]] for place, ranks in self._columns])
 
 
-def record_of_each_row(tables: CodedTables, links: Ints | None) -> Ints:
+def record_of_each_row(tables: CodedTables, links: Ints | None, threads: Threads = ONE_THREAD) -> Ints:
     """For each row the record that it describes: those of the links if they all fit, else any that fit."""
-    if links is not None and fits(tables, links):
+    if links is not None and fits(tables, links, threads):
         return links.astype(np.int64)
     tree = ClassTree(tables)
     counted = _record_of_each_row_by_counting(tables, tree)
@@ -96,14 +103,17 @@ def record_of_each_row(tables: CodedTables, links: Ints | None) -> Ints:
     return match
 
 
-def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Ints:
+def person_of_each_row(
+    tables: CodedTables, own: int, links: Ints | None, threads: Threads = ONE_THREAD
+) -> Ints:
     """As `record_of_each_row`, where the first `own` records must all have a row and others may have none.
 
     By the theorem of Mendelsohn and Dulmage it is enough that one assignment gives every row somebody, and
     another each of the own people a row. To have both at once, begin with the second and go on from the rows
     that are left: whoever has a row keeps one.
     """
-    if links is not None and fits(tables, links) and np.unique(links[links < own]).size == own:
+    witnessed = links is not None and fits(tables, links, threads)
+    if links is not None and witnessed and np.unique(links[links < own]).size == own:
         return links.astype(np.int64)
     people, rows = tables.record_private.size, tables.row_private.size
     # Backwards, since of equal people the last are taken first: so the own ones go before others.
@@ -122,13 +132,13 @@ def person_of_each_row(tables: CodedTables, own: int, links: Ints | None) -> Int
     return match
 
 
-def fits(tables: CodedTables, links: Ints) -> bool:
+def fits(tables: CodedTables, links: Ints, threads: Threads = ONE_THREAD) -> bool:
     """Do the links give every row a record of its own that it may describe?"""
     rows, records = tables.row_private.size, tables.record_private.size
     if not are_different(links, rows, records):
         return False
     same = tables.record_private[links] == tables.row_private
-    return bool(same.all() and tables.consistent(np.arange(rows), links).all())
+    return bool(same.all() and tables.consistent(np.arange(rows), links, threads).all())
 
 
 def are_different(links: Ints, rows: int, records: int) -> bool:
