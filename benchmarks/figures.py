@@ -159,7 +159,7 @@ def _gain(folder: Path) -> float:
     from incrowd.publishing.pipeline import publish_to
 
     policy, best = Policy.load(folder / "policy.toml"), {1: math.inf, 2: math.inf}
-    for turn in range(4):  # the first one loads kernels
+    for turn in range(6):  # the first one loads kernels
         for threads in best:
             with with_threads(threads):
                 start = time.perf_counter()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import multiprocessing
 import os
 import threading
@@ -15,7 +16,7 @@ from support.staged import dead_stage, fill, put, raising, said, stages
 
 from incrowd.errors import InputError, Refused
 from incrowd.release import stage as module
-from incrowd.release.stage import EPOCH, LOCK, NOTE, audit_folder, stage, sweep
+from incrowd.release.stage import EPOCH, LOCK, NOTE, audit_folder, described, stage, sweep
 
 
 def mode(path: Path) -> int:
@@ -336,3 +337,14 @@ def test_a_stage_that_cannot_be_taken_back_is_kept(
     monkeypatch.setattr(module, "_take_back", lambda _: raising(OSError(errno.EIO, ""))())
     assert sweep(destination.parent) == 0
     assert dead.exists()
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 12, 1000])
+def test_what_a_manifest_says_of_a_file_is_of_all_bytes(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many are read at once."""
+    monkeypatch.setattr(module, "BYTES_AT_ONCE", 4)
+    data = bytes(number % 251 for number in range(size))
+    (tmp_path / "file").write_bytes(data)
+    assert described(tmp_path / "file") == {"sha256": hashlib.sha256(data).hexdigest(), "bytes": size}

@@ -260,14 +260,24 @@ CELLS = st.sampled_from(
     end=st.sampled_from(["\n", "\r\n"]),
     every=st.booleans(),
     slots=st.sampled_from([1, 4, 64]),
+    most=st.sampled_from([1, 16, 1024]),
+    room=st.sampled_from([1, 40, 1000]),
 )
 def test_compiled_code_numbers_cells_as_they_are_met(
-    blocks: list[list[tuple[str, str, str]]], wanted: set[int], end: str, every: bool, slots: int
+    blocks: list[list[tuple[str, str, str]]],
+    wanted: set[int],
+    end: str,
+    every: bool,
+    slots: int,
+    most: int,
+    room: int,
 ) -> None:
-    """Quoted or not, in each block anew, with too few slots at first."""
+    """Quoted or not, in block after block, with too few slots at first and little room for long cells."""
     columns = sorted(wanted)
+    texts: list[list[str]] = [[] for _ in columns]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_scan, "FEW_SLOTS", slots)
+        for name, value in (("FEW_SLOTS", slots), ("MOST_SLOTS", most), ("ROOM", room)):
+            patch.setattr(csv_scan, name, value)
         scanner = Scanner({place: own for own, place in enumerate(columns)}, 3)
     for rows in blocks:
         out = io.StringIO()
@@ -275,15 +285,48 @@ def test_compiled_code_numbers_cells_as_they_are_met(
         quoting: Literal[0, 1] = csv.QUOTE_ALL if every or returns else csv.QUOTE_MINIMAL
         csv.writer(out, lineterminator=end, quoting=quoting).writerows(rows)
         data = out.getvalue().encode()
-        found = scanned(data, 3, columns, scanner)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in (("MOST_SLOTS", most), ("ROOM", room)):
+                patch.setattr(csv_scan, name, value)
+            found = scanned(data, 3, columns, scanner)
         assert found is not None
         assert found.rows == len(rows)
-        for place, cells in zip(columns, found.columns, strict=True):
-            met = [
-                data[a:b].replace(b'""', b'"').decode() for a, b in zip(cells.starts, cells.ends, strict=True)
-            ]
-            assert met == [*dict.fromkeys(row[place] for row in rows)]
-            assert [met[code] for code in cells.codes] == [row[place] for row in rows]
+        learnt = []
+        for place, cells, known in zip(columns, found.columns, texts, strict=True):
+            spans = zip(cells.starts, cells.ends, strict=True)
+            met = [data[a:b].replace(b'""', b'"').decode() for a, b in spans]
+            before = [known[number] for number in cells.known]
+            assert len({*before, *met}) == len(before) + len(met)
+            assert met == [text for text in dict.fromkeys(row[place] for row in rows) if text not in before]
+            assert [(before + met)[code] for code in cells.codes] == [row[place] for row in rows]
+            known += [text for text in met if text not in known]
+            learnt.append(np.array([known.index(text) for text in before + met], np.int32))
+        scanner.learn(learnt)
+
+
+def test_cells_of_earlier_blocks_are_known_while_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    scanner = Scanner({0: 0}, 1)
+
+    def new(*cells: bytes) -> int:
+        """How many of a block's cells are new; they are numbered from 100 on."""
+        found = scanned(b"".join(cell + b"\n" for cell in cells), 1, [0], scanner)
+        assert found is not None
+        ((_, starts, _, known),) = found.columns
+        scanner.learn([np.concatenate([known, np.arange(starts.size, dtype=np.int32)])])
+        return starts.size
+
+    assert [new(b"a", b"123456789"), new(b"a", b"123456789", b"b"), new(b"b")] == [2, 1, 0]
+    assert scanned(b"c,d\n", 1, [0], scanner) is None
+    assert new(b"b", b"c") == 2  # what is odd makes it forget
+    monkeypatch.setattr(csv_scan, "FEW_SLOTS", 8)
+    monkeypatch.setattr(csv_scan, "MOST_SLOTS", 32)
+    scanner = Scanner({0: 0}, 1)
+    assert [new(b"a"), new(b"a", b"b"), new(b"a", b"c")] == [1, 1, 1]
+    assert new(b"a", b"b", b"d", b"e") == 4  # there are 32 slots now, of which half may be taken
+    assert [new(b"a", b"e"), new(b"abcdefghijkl")] == [0, 1]
+    many = [b"%d" % number for number in range(14)]
+    assert [new(*many[:5]), new(*many[:5], *many[5:9])] == [5, 4]
+    assert [new(*many), new(*many)] == [14, 14]  # as many again as these would be too many: nothing is kept
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from forgeries.beside import with_totals
 from forgeries.classes import METHOD, Release, described, good, manifest_text
 
 from incrowd.schema import MANIFEST, Claim, Column, Role, Schema
-from incrowd.verifier import CsvRows, Expected, Threads, verify
+from incrowd.verifier import CsvRows, Expected, Threads, digests, verify
 from incrowd.verifier import folder as module
 from incrowd.verifier.failure import CheckFailed
 from incrowd.verifier.folder import (
@@ -338,3 +339,13 @@ def test_rows_that_change_while_they_are_read_are_seen(
     expected = Expected(release.schema, release.claims, method=METHOD)
     asked = (tmp_path / "release", CsvRows(tmp_path / "original.csv"), expected)
     assert [check.name for check in verify(*asked, threads=Threads(threads)).failures] == ["bytes"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 12, 1000])
+def test_a_fingerprint_is_of_all_bytes(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are read at once."""
+    monkeypatch.setattr(digests, "MOST_AT_ONCE", 4)
+    data = bytes(number % 251 for number in range(size))
+    (tmp_path / "file").write_bytes(data)
+    said = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": size}
+    assert digests.fingerprint(tmp_path / "file") == said

@@ -13,7 +13,9 @@ from incrowd.verifier.cell_regions import Bitmap, CellRegions, ListedSets
 from incrowd.verifier.domain import ColumnDomain
 from incrowd.verifier.failure import CheckFailed
 
-VALUES = ["a", "b", "c d", "missing", "miss", "x|y", "1", "é"]
+LONG = ["eight to", "nine bytes", "é" * 20, "é" * 20 + "!"]
+HALF = "\ud83d"  # half of a character
+VALUES = ["a", "b", "c d", "missing", "miss", "x|y", "1", "é", "N\0", HALF, *LONG]
 NONE = np.empty(0, np.int64)
 NO_SETS = ListedSets(NONE, np.zeros(1, np.int64), NONE, frozenset())
 
@@ -22,10 +24,12 @@ def domain() -> ColumnDomain:
     return ColumnDomain(Column("job", Role.QUASI, Kind.CATEGORICAL), [*VALUES, ""], frozenset({""}))
 
 
-atoms = st.sampled_from(["a", "b", "c d", "missing", "miss", "\\missing", "x\\|y", "1", "é"])
+atoms = st.sampled_from(
+    ["a", "b", "c d", "missing", "miss", "\\missing", "x\\|y", "1", "é", "N\0", "N", HALF, *LONG]
+)
 sets = st.lists(atoms, min_size=1, max_size=5).map(lambda members: "{" + "|".join(members) + "}")
 cells = st.lists(
-    st.one_of(sets, atoms, st.sampled_from(["*", "{}", "{a|", "{a|nobody}", "{a}"])),
+    st.one_of(sets, atoms, st.sampled_from(["*", "{}", "{a|", "{a|nobody}", "{a}", "a|b}", "", "{|a}"])),
     min_size=1,
     max_size=12,
     unique=True,
@@ -62,6 +66,15 @@ def test_sets_at_once_mean_what_they_mean_one_by_one(texts: list[str], canonical
 def test_good_sets_are_listed_at_once(good: list[str]) -> None:
     found = plain_sets.plain_sets(good, {"a": 1, "b": 2, "é": 3, "1": 4}, print)
     assert found.places.tolist() == [at for at, text in enumerate(good) if "{" in text]
+
+
+def test_sets_beside_odd_cells_are_listed_at_once() -> None:
+    odd = ["{missing|a}", "{N\0|a}", "{a|[1,2]}", "{a}b", "{a|b", "a|b}", "", "{", "}", "{a|x*}"]
+    met = {"a": 1, "b": 2, LONG[0]: 3, LONG[3]: 4}
+    found = plain_sets.plain_sets(["{a|b}", *odd, f"{{{LONG[0]}|b|{LONG[3]}}}"], met, print)
+    assert found.places.tolist() == [0, len(odd) + 1]
+    assert (found.starts.tolist(), found.ranks.tolist()) == ([0, 2, 5], [1, 2, 3, 2, 4])
+    assert plain_sets.plain_sets(["{a|b}", HALF], met, print).places.size == 0
 
 
 @pytest.mark.parametrize(

@@ -96,6 +96,26 @@ def test_a_busy_thread_helps_when_it_is_done() -> None:
     assert two.most == 2
 
 
+def test_a_thread_that_becomes_free_meanwhile_helps() -> None:
+    threads, two, there = Threads(2), Crowd(2), threading.Event()
+    busy = threading.Thread(target=threads.busy_with(lambda: there.wait(10)))
+
+    def free_it() -> None:
+        there.set()
+        busy.join()
+
+    busy.start()
+    threads.all([free_it, two.work, two.work])
+    assert two.most == 2
+
+
+def test_it_is_free_again_if_there_is_nothing_left_to_do() -> None:
+    threads, two = Threads(2), Crowd(2)
+    threads.all([lambda: None])
+    threads.all([two.work, two.work])
+    assert two.most == 2
+
+
 @pytest.mark.parametrize("threads", [Threads(1), Threads(), ONE_THREAD, Threads(0)])
 def test_without_another_thread_nothing_is_lent(threads: Threads) -> None:
     here = threading.get_ident()

@@ -13,9 +13,10 @@ _PLACES = np.uint64(0x0001020304050607)
 _START, _ODD = np.uint64(0xCBF29CE484222325), np.uint64(0x9E3779B97F4A7C15)
 _ONE, _SEVEN, _EIGHT = np.uint64(1), np.uint64(7), np.uint64(8)
 _HALF, _FIRST = np.uint64(32), np.uint64(56)
+_WORD = 8  # bytes
 SHORT = 7  # bytes of a cell that is one word, with a sign behind it
 LONG = np.uint64(2**64 - 1)  # in the place of the word of a longer one: the last byte of a short one's is 0
-ODD, FULL = -1, -2  # what stands in the place of a number of rows
+ODD, FULL, NO_ROOM = -1, -2, -3  # what stands in the place of a number of rows
 MOST_STEPS = 8  # for each cell, on average: what takes more was made to collide
 
 
@@ -27,6 +28,12 @@ def _is(word: np.uint64, sign: np.uint64) -> np.uint64:
 
 
 @inlined
+def _first(word: np.uint64, length: Int) -> np.uint64:
+    """The first bytes of a word, at most so many; NULs stand in the place of the others."""
+    return word if length >= _WORD else word & ((_ONE << (_EIGHT * np.uint64(length))) - _ONE)
+
+
+@inlined
 def _slot_of(mixed: np.uint64, slots: int) -> Int:
     mixed *= _ODD
     mixed = (mixed ^ (mixed >> _HALF)) * _ODD  # so that the last byte of a word has its say, too
@@ -35,21 +42,23 @@ def _slot_of(mixed: np.uint64, slots: int) -> Int:
 
 @kernel
 def number_rows(
-    text: Words, delimiter: int, most: int, place: Ints, slots: Codes, seen: Codes, codes: Codes, leads: Ints
+    text: Words, delimiter: int, most: int, place: Ints, slots: Codes, seen: Codes, codes: Codes, leads: Ints,
+    room: Words, filled: Ints
 ) -> int:  # fmt: skip
-    """Lines of CSV, the last one ended by LF -> how many rows, or ODD, or FULL if there are too few slots.
+    """Lines of CSV, the last one ended by LF -> how many rows, or ODD, FULL (more slots) or NO_ROOM.
 
     ``text[i]`` are the eight bytes from i on, the first one lowest, for all bytes and one more. Column j of
-    the file is numbered in ``codes[place[j]]`` (r,), unless its place is -1: distinct cells as they are met.
-    ``leads[:, place[j], code]`` is where each starts and ends, without its quotes, and its word if it is
-    short. ``seen[place[j]]`` is how many were met before, and grows. `slots` (w, s) hold numbers counted from
-    the first call on, so what earlier calls left there counts as empty; s is a power of two. Equal hashes are
-    told apart byte by byte. Odd are rows of other than the header's cells or of more than `most` bytes, empty
-    ones, quotes that enclose no whole cell, and too many cells that share their hashes.
+    the file is numbered in ``codes[place[j]]`` (r,), unless its place is -1: distinct cells as they are met,
+    in this call or before. ``seen[place[j]]`` is how many were, and grows. `slots` (w, s) hold numbers, each
+    one more than it is; 0 is none; s is a power of two. ``leads[:, place[j], code]`` is where a cell started
+    and ended when it was met, without its quotes, its word if it is short, and else where its bytes are kept
+    in the `room`, which is given as the text is, and of which so much is `filled`. Equal hashes are told
+    apart by all bytes. Odd are rows of other than the header's cells or of more than `most` bytes, empty
+    ones, quotes that enclose no whole cell, and too many cells that share their hashes. Only if all went
+    well, what is known can be used again.
     """
     size, width, rows, steps = text.size - 1, place.size, 0, 0
     sign = np.uint64(delimiter)
-    before = seen.copy()
     at = 0
     while at < size:
         begin = at
@@ -96,27 +105,34 @@ def number_rows(
                 mixed = word
             else:
                 word, mixed = LONG, _START
-                for step in range(start, end):
-                    mixed = (mixed ^ (text[step] & _BYTE)) * _ODD
+                for step in range(0, length, _WORD):
+                    mixed = (mixed ^ _first(text[start + step], length - step)) * _ODD
+                    mixed ^= mixed >> _HALF
             slot = _slot_of(mixed, slots.shape[1])
             while True:
-                code = slots[own, slot] - before[own]
+                code = np.int64(slots[own, slot]) - 1
                 if code < 0:
-                    if 2 * (seen[own] - before[own]) + 2 > slots.shape[1]:  # one is always free
-                        seen[:] = before
+                    if 2 * seen[own] + 2 > slots.shape[1]:  # one is always free
                         return FULL
-                    code = seen[own] - before[own]
-                    slots[own, slot] = seen[own]
+                    code = np.int64(seen[own])
+                    if not short:
+                        if filled[0] + length > room.size:
+                            return NO_ROOM
+                        leads[3, own, code] = filled[0]
+                        for step in range(0, length, _WORD):
+                            room[filled[0] + step] = text[start + step]
+                        filled[0] += length
                     leads[0, own, code], leads[1, own, code], leads[2, own, code] = start, end, np.int64(word)
                     seen[own] += 1
+                    slots[own, slot] = seen[own]
                     break
                 same = leads[2, own, code] == np.int64(word)
                 if same and not short:
-                    lead = leads[0, own, code]
-                    same = leads[1, own, code] - lead == length
+                    same = leads[1, own, code] - leads[0, own, code] == length
                     if same:
-                        for step in range(length):
-                            if (text[lead + step] ^ text[start + step]) & _BYTE:
+                        kept = leads[3, own, code]
+                        for step in range(0, length, _WORD):
+                            if _first(text[start + step] ^ room[kept + step], length - step):
                                 same = False
                                 break
                 if same:

@@ -50,6 +50,7 @@ DELIMITERS = b",;\t|~"
 _NAMED = {ord(";"): "semicolons", ord("\t"): "tabs", ord("|"): "bars (|)", ord("~"): "tildes (~)"}
 _LF, _CR, _QUOTE = b'\n\r"'
 _BOM = b"\xef\xbb\xbf"
+NOTHING: Codes = np.empty(0, np.int32)
 
 
 def read_csv(
@@ -102,13 +103,14 @@ def read_rows(
         if worth and not scanners:
             scanners = [Scanner(own, len(names)) for _ in range(threads())]
         works = [partial(_scanned, *each, delimiter, unread) for each in zip(some, scanners, strict=False)]
-        for block, found in zip(some, side_by_side(works) if worth else [None], strict=True):
+        results = side_by_side(works) if worth else [None]
+        for number, (block, found) in enumerate(zip(some, results, strict=True)):
             if found is None:
                 rows += _read_block(block, names, places, builders, delimiter)
                 continue
             rows += found.rows
-            for builder, cells in zip(builders.values(), found.columns, strict=True):
-                builder.take(block, *cells)
+            both = zip(builders.values(), found.columns, strict=True)
+            scanners[number].learn([builder.take(block, *cells) for builder, cells in both])
     if problem is not None:
         raise problem
     nothing = TextColumn(np.broadcast_to(np.zeros(1, np.int32), (rows,)), (None,))  # takes no memory
@@ -188,8 +190,13 @@ class _Builder:
         self._texts: list[str] = []
         self._codes: list[Codes] = []
 
-    def take(self, block: RowBlock, codes: Codes, starts: Offsets, ends: Offsets) -> None:
-        """Add the cells of a block: their numbers, and where each distinct one stands first."""
+    def take(
+        self, block: RowBlock, codes: Codes, starts: Offsets, ends: Offsets, before: Codes = NOTHING
+    ) -> Codes:
+        """Add the cells of a block by numbers of its own -> what these are here.
+
+        Where the first of each number stands is given, but for those that were taken `before`.
+        """
         cells = block.contents(starts, ends)
         known = np.fromiter(map(self._known.get, cells, repeat(-1)), np.int32, starts.size)
         new = np.flatnonzero(known < 0)
@@ -198,7 +205,9 @@ class _Builder:
             met = [cells[place] for place in new.tolist()]
             self._known.update(zip(met, known[new].tolist(), strict=True))
             self._texts += self._all_decoded(met, block, starts[new])
+        known = np.concatenate([before, known])
         self._codes.append(known[codes])
+        return known
 
     def _all_decoded(self, cells: list[bytes], block: RowBlock, starts: Offsets) -> list[str]:
         """What cells say; all at once, unless one of them might have to be refused."""

@@ -111,12 +111,8 @@ def _both(
         partial(_classes, shown),
         rows_were_read,
     ]
-    sizes = [
-        *(len(own.texts) for own in shown),
-        1,
-        0,
-        len(rows),
-    ]  # after bytes, reading many cells takes longest
+    # bytes and private parts take longest, then reading many cells
+    sizes = [*(len(own.texts) for own in shown), len(rows), 0, len(rows)]
     *regions, of_private, of_classes, _ = threads.all(works, sizes)
     (record_private, row_private), (row_class, class_cells) = of_private, of_classes
     entity = [records.found[c.name].codes for c in schema.having(Role.ENTITY)]
