@@ -99,6 +99,8 @@ def test_dates_mean_the_same_to_both(case: tuple[str, str]) -> None:
 
 @settings(deadline=None, max_examples=1500)
 @given(st.sampled_from(ALL), st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
+@example("yyyy Mon", "2029 ")
+@example("Mon yyyy", ". 2029")
 def test_no_text_is_two_days(notation: str, text: str) -> None:
     assert day_of(notation, text) == date_reader(notation)(text)
 

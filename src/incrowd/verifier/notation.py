@@ -21,6 +21,7 @@ NAMES = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october"),
     *("november", "december"),
 )
+MONTHS = {short: i for i, name in enumerate(NAMES, 1) for short in (name, name[:3])} | {"sept": 9}
 ORDINALS = ("st", "nd", "rd", "th")
 HALVES = ("am", "pm", "a.m.", "p.m.", "a.m", "p.m", "am.", "pm.")
 COUNTED = {
@@ -133,10 +134,9 @@ def _day(layout: str, first: int, text: str) -> datetime | None:
         if part == "Mon":
             length = next((place for place, char in enumerate(rest) if char not in ascii_letters), len(rest))
             name, rest = rest[:length].lower(), rest[length:]
-            month = _month(name)
-            if month is None:
+            if name not in MONTHS:
                 return None
-            said["mm"] = month
+            said["mm"] = MONTHS[name]
             rest = rest.removeprefix(".") if len(name) == 3 or name == "sept" else rest
         elif part in ("yyyy", "yy", "mm", "dd"):
             length = len(part) if tight or part[0] == "y" else _run(rest)
@@ -162,10 +162,6 @@ def _day(layout: str, first: int, text: str) -> datetime | None:
 def _run(text: str) -> int:
     """How many digits a text begins with."""
     return next((place for place, char in enumerate(text) if char not in DIGITS), len(text))
-
-
-def _month(name: str) -> int | None:
-    return next((i for i, full in enumerate(NAMES, 1) if name in (full, full[:3], full[:4] * (i == 9))), None)
 
 
 def _without_clock(text: str) -> Iterator[str]:
