@@ -276,7 +276,7 @@ def test_compiled_code_numbers_cells_as_they_are_met(
     columns = sorted(wanted)
     texts: list[list[str]] = [[] for _ in columns]
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in (("FEW_SLOTS", slots), ("MOST_SLOTS", most), ("ROOM", room)):
+        for name, value in (("FEW_SLOTS", slots), ("MOST_SLOTS", most)):
             patch.setattr(csv_scan, name, value)
         scanner = Scanner({place: own for own, place in enumerate(columns)}, 3)
     for rows in blocks:
@@ -286,8 +286,7 @@ def test_compiled_code_numbers_cells_as_they_are_met(
         csv.writer(out, lineterminator=end, quoting=quoting).writerows(rows)
         data = out.getvalue().encode()
         with pytest.MonkeyPatch.context() as patch:
-            for name, value in (("MOST_SLOTS", most), ("ROOM", room)):
-                patch.setattr(csv_scan, name, value)
+            patch.setattr(csv_scan, "ROOM", room)
             found = scanned(data, 3, columns, scanner)
         assert found is not None
         assert found.rows == len(rows)
@@ -327,6 +326,10 @@ def test_cells_of_earlier_blocks_are_known_while_there_is_room(monkeypatch: pyte
     many = [b"%d" % number for number in range(14)]
     assert [new(*many[:5]), new(*many[:5], *many[5:9])] == [5, 4]
     assert [new(*many), new(*many)] == [14, 14]  # as many again as these would be too many: nothing is kept
+    monkeypatch.setattr(csv_scan, "ALL_SLOTS", 31)
+    scanner = Scanner({0: 0}, 1)
+    assert [new(b"a"), new(b"a"), new(b"a", b"b"), new(b"b"), new(b"b", b"c")] == [1, 0, 1, 0, 1]
+    assert new(b"a", b"b") == 2  # there are 8 slots, and will be no more
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ Offsets = NDArray[np.int64]
 WORD = 8  # bytes
 FEW_SLOTS = 1 << 14  # for the distinct cells of a column: small enough to stay near the processor
 MOST_SLOTS = 1 << 18  # ... for those of many blocks; a block alone may need more
+ALL_SLOTS = 1 << 23  # ... of all columns together: 32 MB
 ROOM = 1 << 24  # bytes of distinct cells that are longer than a word
 
 
@@ -42,6 +43,7 @@ class Scanner:
         """Of so many columns those at some places are wanted, each at a place of its own."""
         self._place = np.array([places.get(column, -1) for column in range(width)], np.int64)
         self._wanted = len(places)
+        self._most = min(MOST_SLOTS, ALL_SLOTS // max(self._wanted, 1))
         self._codes = np.empty((self._wanted, 0), np.int32)
         self._room = _words(np.empty(WORD, np.uint8))
         self._forget(FEW_SLOTS)
@@ -58,7 +60,7 @@ class Scanner:
         """Have more slots, or begin a column again, if as many new cells again would be too many."""
         slots = self._slots.shape[1]
         short_of = np.flatnonzero(2 * (self._seen + self._met) + 2 > slots).tolist()
-        if short_of and slots < MOST_SLOTS:
+        if short_of and 4 * slots <= self._most:
             self._forget(4 * slots)
             return
         for own in short_of:
@@ -106,7 +108,7 @@ class Scanner:
             if count not in (FULL, NO_ROOM):
                 return count, before
             slots = self._slots.shape[1]
-            more = count == FULL and (slots < MOST_SLOTS or not before.any())
+            more = count == FULL and (4 * slots <= self._most or not before.any())
             self._forget(4 * slots if more else slots)
 
 
