@@ -12,7 +12,6 @@ described as it says.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,6 +29,7 @@ from incrowd.policy import Policy
 from incrowd.policy.exposures import UNSAFE_JOIN
 from incrowd.policy.parts import Public
 from incrowd.schema import Column, Role, Schema, Source
+from incrowd.tables.checked_files import sha256_of
 from incrowd.values import same_name
 
 Flags = NDArray[np.bool_]
@@ -100,8 +100,7 @@ def _fingerprint(source: object, table: Table) -> dict[str, Any]:
     given = Source.of(source)
     if given is None or given.file is None or not given.file.is_file():
         return {"kind": type(source).__name__, "rows": len(table)}
-    with given.file.open("rb") as file:
-        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "rows": len(table)}
+    return {"sha256": sha256_of(given.file), "rows": len(table)}
 
 
 @dataclass(frozen=True, slots=True)

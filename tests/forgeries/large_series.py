@@ -17,8 +17,9 @@ from support.series_tables import policy, rehash
 
 from incrowd.cohorts import SeriesState
 from incrowd.engines.series_people import SeriesPeople
-from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder, sha256_of
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
 from incrowd.schema import CLASSES, LARGE_EFFECTIVE, LARGE_PEOPLE, MANIFEST
+from incrowd.tables.checked_files import sha256_of
 
 Spoil = Callable[[Path], None]
 LARGE_AUDITS: dict[str, tuple[str, Spoil]] = {}

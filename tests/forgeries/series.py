@@ -20,8 +20,9 @@ from support.series_tables import crowd, months, policy, rehash
 
 from incrowd.cohorts import NONE, SeriesState
 from incrowd.release.ledger import PEOPLE
-from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder, sha256_of
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
 from incrowd.schema import MANIFEST
+from incrowd.tables.checked_files import sha256_of
 
 FIRST = crowd()
 SECOND = {who: said for who, said in FIRST.items() if who != "p0"} | {"new": (31, "a")}

@@ -17,6 +17,7 @@ from support.staged import dead_stage, fill, put, raising, said, stages
 from incrowd.errors import InputError, Refused
 from incrowd.release import stage as module
 from incrowd.release.stage import EPOCH, LOCK, NOTE, audit_folder, described, stage, sweep
+from incrowd.tables import checked_files
 
 
 def mode(path: Path) -> int:
@@ -344,7 +345,7 @@ def test_what_a_manifest_says_of_a_file_is_of_all_bytes(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many are read at once."""
-    monkeypatch.setattr(module, "BYTES_AT_ONCE", 4)
+    monkeypatch.setattr(checked_files, "HASHED_AT_ONCE", 4)
     data = bytes(number % 251 for number in range(size))
     (tmp_path / "file").write_bytes(data)
     assert described(tmp_path / "file") == {"sha256": hashlib.sha256(data).hexdigest(), "bytes": size}

@@ -11,8 +11,9 @@ from incrowd.commands.publish import publish
 from incrowd.commands.verify import verify
 from incrowd.flow import Table
 from incrowd.publishing.pipeline import Release
-from incrowd.release.stage import LEDGER, audit_folder, sha256_of
+from incrowd.release.stage import LEDGER, audit_folder
 from incrowd.schema import Verdict
+from incrowd.tables.checked_files import sha256_of
 
 People = Mapping[str, tuple[int, str]]  # by id: age and illness
 

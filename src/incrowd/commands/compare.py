@@ -47,6 +47,7 @@ from incrowd.publishing.pipeline import Release
 from incrowd.publishing.request import requested
 from incrowd.publishing.suppression import leaves_out
 from incrowd.schema import Source
+from incrowd.tables.checked_files import sha256_of
 
 QUICK = ("mondrian", "mondrian-relaxed", "topdown", "lexicographic", "hilbert", "incognito", "ring")
 KS = (2, 5, 10, 20)
@@ -386,8 +387,7 @@ def _number(value: Any) -> float:
 def _digest_of_file(path: Path) -> str:
     """What a file hashes to; nothing for one that is not there, which whoever reads it says better."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return sha256_of(path)
     except OSError:
         return ""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -25,6 +24,7 @@ from incrowd.reports.cell_words import typical_cell
 from incrowd.reports.datasheet import meaning, not_promised, questions
 from incrowd.reports.examples import published_examples
 from incrowd.schema import MANIFEST, Claim, Role, Source
+from incrowd.tables.checked_files import sha256_of
 
 DATA = (
     *("data.csv", "data.parquet", "sensitive.csv", "sensitive.parquet"),
@@ -138,8 +138,7 @@ def _files(folder: Path, said: Mapping[str, Mapping[str, Any]]) -> list[dict[str
     for name, about in said.items():
         digest = ""
         if (name in DATA or PART.fullmatch(name)) and (folder / name).is_file():
-            with (folder / name).open("rb") as file:
-                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = sha256_of(folder / name)
         sha256, agrees = str(about["sha256"]), digest == about["sha256"]
         found.append({"name": str(name), "bytes": about["bytes"], "sha256": sha256, "agrees": agrees})
     return found

@@ -12,7 +12,7 @@ from typing import Any
 from incrowd.engines.texts import PACKED, TEXTS
 from incrowd.errors import InputError, TableError, option
 from incrowd.schema import Source
-from incrowd.tables.checked_files import open_regular
+from incrowd.tables.checked_files import open_regular, sha256_of
 from incrowd.tables.files import parquet_files
 
 PARQUET = ".parquet"
@@ -75,10 +75,7 @@ class TableFiles:
         """What the audit says of the source, and what must be the same at the end as at the start."""
         if not self.files:
             return {"kind": self.name}
-        digests = []
-        for path in self.files:
-            with path.open("rb") as file:
-                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+        digests = [sha256_of(path) for path in self.files]
         said = {key: text for key in ("encoding", "sheet", "sql") if (text := getattr(self.given, key))}
         if len(digests) == 1 and self.files[0] == Path(self.given.path):
             return {"name": self.name, "sha256": digests[0], **said}

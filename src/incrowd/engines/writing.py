@@ -5,7 +5,6 @@ Whatever engine has shuffled the rows, their files are written here: the same ro
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from incrowd.engines.session import DuckSession, parquet_sql, quoted, quoted_tex
 from incrowd.errors import TableError
 from incrowd.flow import Table, TextColumn
 from incrowd.schema import CLASSES, RECORDS
+from incrowd.tables.checked_files import sha256_of
 from incrowd.tables.csv_writer import write_csv
 
 ROWS_A_GROUP = 122_880
@@ -133,11 +133,9 @@ def written_again(session: DuckSession, path: Path, folder: Path) -> bool:
         f"TO {quoted_text(str(again))} {AS_TEXTS}"
     )
     try:
-        with path.open("rb") as file, again.open("rb") as other:
-            same = [hashlib.file_digest(each, "sha256").digest() for each in (file, other)]
+        return sha256_of(path) == sha256_of(again)
     finally:
         again.unlink()
-    return same[0] == same[1]
 
 
 def _write_csv(rows: ShuffledRows, classes: ClassCells, columns: Sequence[str], path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from incrowd.errors import InputError, option
 from incrowd.policy import Policy
 from incrowd.policy.parts import Population
-from incrowd.release.stage import sha256_of
 from incrowd.schema import Column, Kind, Role, Schema, Shape, Source
+from incrowd.tables.checked_files import sha256_of
 
 AUDIT, LINKS, SCHEMA = "audit.json", "links.json", "schema.json"
 POLICY, POPULATION = "policy", "population"  # keys of the audit, about the request

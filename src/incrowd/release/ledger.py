@@ -30,8 +30,9 @@ from incrowd.errors import InputError, NotVerified, Refused
 from incrowd.flow import Table
 from incrowd.kernels.compiling import compiling
 from incrowd.release.audit import LINKS, SCHEMA, schema_from_dict
-from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder, sha256_of
+from incrowd.release.stage import LEDGER, SUCCESSOR, audit_folder
 from incrowd.schema import CLASSES, LARGE_EFFECTIVE, LARGE_PEOPLE, MANIFEST, Role, Schema
+from incrowd.tables.checked_files import sha256_of
 
 EFFECTIVE, PEOPLE, VALUES = "effective.csv", "people.csv", "values.csv"
 FILES = frozenset({EFFECTIVE, LINKS, PEOPLE, SCHEMA})

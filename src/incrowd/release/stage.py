@@ -16,7 +16,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
-import hashlib
 import json
 import os
 import secrets
@@ -34,6 +33,7 @@ from incrowd import system
 from incrowd.errors import InputError, Refused, option
 from incrowd.long_work import cleaned_by, held
 from incrowd.schema import MANIFEST
+from incrowd.tables.checked_files import sha256_of
 
 PREFIX = ".incrowd-stage-"
 LOCK = "lock"
@@ -41,7 +41,6 @@ NOTE = "commit"
 AUDIT = "audit.json"  # what tells an audit from other folders, as MANIFEST does a release
 LEDGER, SUCCESSOR = "ledger.json", "successor.json"  # of the audit, where a release is of a series
 EPOCH = 315532800  # 1980-01-01: the time of writing tells outsiders nothing
-BYTES_AT_ONCE = 2**23  # of a file whose digest is asked for
 _TRIES = 100
 _NOREPLACE, _EXCHANGE = 1, 2
 
@@ -417,15 +416,6 @@ def _take_back(folder: Path) -> None:
 def described(path: Path) -> dict[str, Any]:
     """What a manifest says of a file."""
     return {"sha256": sha256_of(path), "bytes": path.stat().st_size}
-
-
-def sha256_of(path: Path) -> str:
-    """The digest of a file, many bytes at a time: between two readings this thread may have to wait."""
-    digest, buffer = hashlib.sha256(), memoryview(bytearray(min(BYTES_AT_ONCE, path.stat().st_size + 1)))
-    with path.open("rb", buffering=0) as file:
-        while size := file.readinto(buffer):
-            digest.update(buffer[:size])
-    return digest.hexdigest()
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from ast import literal_eval
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ import numpy as np
 
 from incrowd import __version__
 from incrowd.errors import InputError
+from incrowd.tables.checked_files import sha256_of
 
 TAG = "@"  # before a dataclass
 SUFFIX, SETTINGS = ".incrowd-work", "settings.json"
@@ -101,7 +102,8 @@ def asked(name: str, quick: bool, data: Path | None) -> dict[str, Any]:
     code = sha256()
     for file in sorted(home.rglob("*.py")):
         code.update(file.read_bytes())
-    tables = {} if data is None else {str(file.relative_to(data)): _digest(file) for file in _files(data)}
+    # by what is in them, not by when: a table that is copied again is the same table
+    tables = {} if data is None else {str(file.relative_to(data)): sha256_of(file) for file in _files(data)}
     return {
         "version": __version__,
         "code": code.hexdigest(),
@@ -112,12 +114,6 @@ def asked(name: str, quick: bool, data: Path | None) -> dict[str, Any]:
 
 def _files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.is_file())
-
-
-def _digest(file: Path) -> str:
-    """Of what is in it, not of when: a table that is copied again is the same table."""
-    with file.open("rb") as stream:
-        return file_digest(stream, "sha256").hexdigest()
 
 
 @contextmanager

@@ -7,6 +7,7 @@ exhaust the machine; the checks stop what would come back different from how it 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import stat
 import unicodedata
@@ -29,6 +30,7 @@ GZIP_LIMIT = 64 * 1024**3  # bytes that a gzip file, or one file of a zip archiv
 WORKBOOK_LIMIT = 2 * 1024**3  # bytes that a workbook may unpack to
 ZIP_LIMIT = 1000  # files in a zip archive
 FOLDER_LIMIT = 100_000  # Parquet files in a folder
+HASHED_AT_ONCE = 8 * 1024 * 1024  # bytes
 _CHUNK = 256 * 1024
 
 _ARCHIVES = {
@@ -51,6 +53,15 @@ class Stream(Protocol):
     """Bytes, some at a time; b"" at the end."""
 
     def read(self, size: int, /) -> bytes: ...
+
+
+def sha256_of(path: Path) -> str:
+    """The digest of a file, many bytes at a time: between two readings this thread may have to wait."""
+    digest, buffer = hashlib.sha256(), memoryview(bytearray(min(HASHED_AT_ONCE, path.stat().st_size + 1)))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            digest.update(buffer[:size])
+    return digest.hexdigest()
 
 
 def open_regular(path: Path) -> BinaryIO:

@@ -50,7 +50,7 @@ DELIMITERS = b",;\t|~"
 _NAMED = {ord(";"): "semicolons", ord("\t"): "tabs", ord("|"): "bars (|)", ord("~"): "tildes (~)"}
 _LF, _CR, _QUOTE = b'\n\r"'
 _BOM = b"\xef\xbb\xbf"
-NOTHING: Codes = np.empty(0, np.int32)
+_NONE: Codes = np.empty(0, np.int32)
 
 
 def read_csv(
@@ -191,11 +191,12 @@ class _Builder:
         self._codes: list[Codes] = []
 
     def take(
-        self, block: RowBlock, codes: Codes, starts: Offsets, ends: Offsets, before: Codes = NOTHING
+        self, block: RowBlock, codes: Codes, starts: Offsets, ends: Offsets, before: Codes = _NONE
     ) -> Codes:
-        """Add the cells of a block by numbers of its own -> what these are here.
+        """Add the cells of a block, by the numbers that it has for them; returns the number of each here.
 
-        Where the first of each number stands is given, but for those that were taken `before`.
+        The first numbers may be of cells that were taken before: `before` are their numbers here. Of each of
+        the others it is given where such a cell starts and ends.
         """
         cells = block.contents(starts, ends)
         known = np.fromiter(map(self._known.get, cells, repeat(-1)), np.int32, starts.size)

@@ -50,11 +50,13 @@ class Scanner:
 
     def _forget(self, slots: int) -> None:
         """Begin again, with so many slots."""
+        # of each column: how many cells are known, how many of these were new in the last block, and what
+        # whoever asked has numbered them as
+        self._seen, self._met = np.zeros((2, self._wanted), np.int32)
+        self._known = [np.empty(0, np.int32)] * self._wanted
         self._slots = np.zeros((self._wanted, slots), np.int32)
         self._leads = np.empty((4, self._wanted, slots // 2 + 1), np.int64)
-        self._seen, self._met = np.zeros((2, self._wanted), np.int32)
         self._filled = np.zeros(1, np.int64)
-        self._known = [np.empty(0, np.int32)] * self._wanted
 
     def _make_room(self) -> None:
         """Have more slots, or begin a column again, if as many new cells again would be too many."""
@@ -67,7 +69,7 @@ class Scanner:
             self._slots[own], self._seen[own], self._known[own] = 0, 0, np.empty(0, np.int32)
 
     def learn(self, known: Sequence[Numbers]) -> None:
-        """Remember for each wanted column what its cells are numbered as, by the numbers of the last scan."""
+        """Say for each wanted column what the cells of the last scan, and those before, are numbered as."""
         self._known = list(known)
 
     def scan(self, text: NDArray[np.uint8], rows: int, delimiter: int, most: int) -> Scanned | None:

@@ -75,7 +75,7 @@ class Restoring(dict[str | None, int]):
         return number
 
     def of_all(self, texts: Sequence[str]) -> list[int]:
-        """The number of each. Of these the empty text alone is remembered, which is not NULL."""
+        """The number of each. Remembered is only whether one is empty: that is not the same as NULL."""
         if "" in texts:
             _ = self[""]
         return self.numbers.of_all(self._undo_all(texts))

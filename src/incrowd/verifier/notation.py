@@ -165,7 +165,10 @@ def _run(text: str) -> int:
 
 
 def _without_clock(text: str) -> Iterator[str]:
-    """What may stand before a time of day: August's t is none that begins it, but looks like one."""
+    """What may be left of a text without its time of day; at last all of it.
+
+    There may be several: the t of August looks like one that begins a time.
+    """
     for place, char in enumerate(text):
         if char in "Tt " and place >= 4 and _is_clock(text[place + 1 :], text[place - 1 : place + 1]):
             yield text[:place]

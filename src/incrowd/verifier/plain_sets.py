@@ -74,9 +74,10 @@ def _members(cells: Sequence[str], coder: CellCoder) -> tuple[Bools, Ints, Codes
 
 
 def _end_to_end(cells: Sequence[str]) -> bytes:
-    """Cells with a NUL behind each; in the place of those that cannot be plain sets, nothing.
+    """Cells, with a NUL behind each.
 
-    That are such as name missing or have a NUL, and all if there is half of a character in any.
+    A cell that names missing or has a NUL in it is no plain set: nothing stands in its place. If one has half
+    of a character, which no file can hold, nothing stands in the place of all.
     """
     joined = "\0".join([*cells, ""])
     if MISSING in joined or joined.count("\0") > len(cells):
